@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Every target says what it does in the comment behind it: 'make help'.
+# Everything is made under build/, and made again only where something changed.
+
+.PHONY: help compose export patches kernel perf demo shell bench \
+	check check-user check-vm check-series check-debug clean
+
+help:		## this list
+	@awk -F ':.*## *' '/^[a-z-]+:.*##/ { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+compose:	## the series as a git tree of Linux, in build/linux (BASE=DIR: on your own)
+	@series/compose
+
+export:		## the commits of build/linux back into this repository
+	@series/export
+
+patches: compose	## the series as mail for git am, in build/patches
+	@series/patches
+
+kernel: compose	## the kernel, in build/kernel-default
+	@lab/build-kernel
+
+perf: compose	## the perf tool, in build/perf
+	@lab/build-perf
+
+demo: kernel perf	## record and show gated traces in the virtual machine
+	@lab/demo/host
+
+shell: kernel perf	## a shell in the virtual machine, with perf
+	@lab/run --tty
+
+bench: kernel perf	## benchmarks: a table and build/bench.tsv
+	@lab/bench/host
+
+check:		## every test; the last line counts them
+	@lab/check user vm series
+
+check-user:	## the tests that need no virtual machine
+	@lab/check user
+
+check-vm:	## kselftests, perf's tests, and perf record, in the virtual machine
+	@lab/check vm
+
+check-series: 	## git am, checkpatch, sparse, W=1; each commit builds and passes
+	@lab/check series
+
+check-debug:	## the tests of check-vm with KASAN and lockdep, and with KCSAN
+	@lab/check debug kcsan
+
+clean:		## remove build/
+	rm -rf build

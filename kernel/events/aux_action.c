@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Pause and resume of AUX area tracing by other events.
+ *
+ * A gate is an event with attr.aux_pause or attr.aux_resume in a group whose
+ * leader is an AUX area event. When the gate overflows, the leader's driver is
+ * asked to pause or to resume. An overflow comes in any context, also as an NMI
+ * in the middle of another gate's action, or in the middle of the driver's own
+ * start, stop or interrupt handler. No gate may be lost in either place, and
+ * nobody can wait there.
+ *
+ * How
+ * ===
+ *
+ * A gate does not act, it requests: it puts the level that it wants and its
+ * number into perf_aux_action::request, with one instruction. Then either
+ *
+ *   - nobody was busy with this trace (depth is 0): it carries the request out
+ *     itself, or
+ *   - the context that it interrupted is busy. That one carries the request out
+ *     before it returns, because it looks at request once more after it has
+ *     stopped being busy.
+ *
+ * A driver is busy between perf_aux_action_hold() and perf_aux_action_release().
+ *
+ * Why that loses nothing
+ * ======================
+ *
+ * The contexts of one CPU nest: an interrupting context runs to its end before
+ * the interrupted one goes on. All that matters is therefore where an NMI can
+ * hit aux_action_settle():
+ *
+ *   settle				NMI (gate)
+ *
+ *   S1  depth = 1
+ *   S2  level = request		before S2: depth may be 0 (acts itself, S2
+ *					reads the outcome) or 1 (S2 reads it)
+ *   S3  tell the driver
+ *   S4  done = level			S2 to S5: sees depth 1, only requests
+ *   S5  depth = 0
+ *   S6  request still the same?	after S5: sees depth 0, acts itself
+ *
+ * S5 before S6 is what it takes: an NMI before S5 is seen by S6, one after S5
+ * needs nobody. The other way round, an NMI between the two would see depth 1
+ * and rely on a check that was already made. Compiler barriers keep the order;
+ * CPUs observe their own accesses in program order.
+ *
+ * Each pass of the loop needs a new request or a nested section to be followed
+ * by another one, so an NMI adds at most one pass.
+ *
+ * What the result is
+ * ==================
+ *
+ * When all contexts have returned, the trace is at the level of the last request,
+ * in the order in which the requests were stored. What was requested and not
+ * counted in perf_aux_action::carried was overtaken by a later request.
+ *
+ * Sections that nest
+ * ==================
+ *
+ * A driver's interrupt handler may come as an NMI in the middle of ->start(),
+ * ->stop(), or of a pause or resume that is being carried out. What it leaves
+ * in the hardware may then be half undone by the context that it interrupted.
+ * perf_aux_action_release() forgets what the driver was told in this case, and
+ * the interrupted context tells it again at the end. The driver's part is to
+ * make the hardware agree with what it is told and with its own state: told to
+ * resume what it has stopped meanwhile, it switches the hardware off.
+ *
+ * What a gate cannot do
+ * =====================
+ *
+ * The code that carries an action out must not be a gate's own place: a kprobe
+ * there would ask for the next action with every action. It is off limits for
+ * kprobes here, and drivers do the same.
+ */
+#include <linux/export.h>
+#include <linux/kprobes.h>
+#include <linux/perf_event.h>
+#include <linux/smp.h>
+
+static inline bool aux_level(unsigned long request)
+{
+	return request & PERF_AUX_PAUSED;
+}
+
+/*
+ * Have the driver do it, if it has the event on this CPU's hardware. If not, the
+ * level counts from the next ->start() on, which asks perf_aux_action_hold().
+ *
+ * The event can be inactive while its gates still overflow, when a group is
+ * torn down: the leader is taken off the hardware first.
+ */
+static void aux_action_tell(struct perf_event *event, bool paused)
+{
+	if (READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE ||
+	    READ_ONCE(event->oncpu) != smp_processor_id())
+		return;
+
+	if (paused)
+		event->pmu->stop(event, PERF_EF_PAUSE);
+	else
+		event->pmu->start(event, PERF_EF_RESUME);
+}
+
+NOKPROBE_SYMBOL(aux_action_tell);
+
+/* S2 to S4 of the comment at the top of the file. */
+static void aux_action_pass(struct perf_event *event, unsigned long request)
+{
+	struct perf_aux_action *act = &event->aux_action;
+	bool paused = aux_level(request);
+
+	/*
+	 * A section that nests in ->stop() or ->start() overwrites told, so it
+	 * is set before the call: what the call does is then known to be void.
+	 */
+	if (READ_ONCE(act->told) != paused) {
+		WRITE_ONCE(act->told, paused);
+		barrier();
+		aux_action_tell(event, paused);
+	}
+
+	if (act->done != request) {
+		act->carried++;
+		WRITE_ONCE(act->done, request);
+	}
+}
+
+NOKPROBE_SYMBOL(aux_action_pass);
+
+/*
+ * S1 to S6 of the comment at the top of the file.
+ *
+ * An NMI after S5 that acts itself makes the check fail as one before S5 does.
+ * That costs an empty pass, and never a request.
+ */
+static void aux_action_settle(struct perf_event *event)
+{
+	struct perf_aux_action *act = &event->aux_action;
+	unsigned long request;
+
+	do {
+		WRITE_ONCE(act->depth, 1);
+		barrier();
+		request = READ_ONCE(act->request);
+		aux_action_pass(event, request);
+		barrier();
+		WRITE_ONCE(act->depth, 0);
+		barrier();
+	} while (READ_ONCE(act->request) != request ||
+		 READ_ONCE(act->told) == PERF_AUX_TOLD_UNKNOWN);
+}
+
+NOKPROBE_SYMBOL(aux_action_settle);
+
+/*
+ * Number and level go into one word with one instruction. Were they two stores,
+ * an NMI between them would take the number of this request for its own.
+ */
+static void aux_action_request(struct perf_aux_action *act, bool paused)
+{
+	unsigned long old, new;
+
+	do {
+		old = READ_ONCE(act->request);
+		new = (old | PERF_AUX_PAUSED) + 1 + paused;
+	} while (cmpxchg_local(&act->request, old, new) != old);
+}
+
+NOKPROBE_SYMBOL(aux_action_request);
+
+/**
+ * perf_aux_action_init - check an event's aux action and set its initial level
+ * @event: new event, with attr and pmu set
+ *
+ * An inherited event comes here too: a child starts from attr.aux_start_paused,
+ * whatever the level of its parent.
+ *
+ * Return: 0, -EINVAL (pause and resume at once), -EOPNOTSUPP (pause or resume
+ * together with aux_output; start paused on a PMU that can't pause).
+ */
+int perf_aux_action_init(struct perf_event *event)
+{
+	struct perf_event_attr *attr = &event->attr;
+	struct perf_aux_action *act = &event->aux_action;
+
+	if (attr->aux_output && perf_event_is_aux_gate(event))
+		return -EOPNOTSUPP;
+
+	if (attr->aux_pause && attr->aux_resume)
+		return -EINVAL;
+
+	if (attr->aux_start_paused &&
+	    !(event->pmu->capabilities & PERF_PMU_CAP_AUX_PAUSE))
+		return -EOPNOTSUPP;
+
+	act->told = attr->aux_start_paused;
+	act->request = attr->aux_start_paused ? PERF_AUX_PAUSED : 0;
+	act->done = act->request;
+
+	return 0;
+}
+
+/**
+ * perf_aux_action_match - can gates pause this event?
+ * @aux: leader of a gate's group
+ *
+ * Return: true if @aux is an AUX area event of a PMU that can pause.
+ */
+bool perf_aux_action_match(struct perf_event *aux)
+{
+	return has_aux(aux) && (aux->pmu->capabilities & PERF_PMU_CAP_AUX_PAUSE);
+}
+
+/**
+ * perf_group_has_aux_action - does the level of this group's trace change?
+ * @leader: leader of the group
+ *
+ * The level belongs to the task that went through the gate. So contexts with
+ * such a group are not handed from task to task as others are, see
+ * inherit_task_group().
+ *
+ * Context: holds the mutex of the event's context.
+ */
+bool perf_group_has_aux_action(struct perf_event *leader)
+{
+	struct perf_event *sibling;
+
+	if (leader->attr.aux_start_paused)
+		return true;
+
+	for_each_sibling_event(sibling, leader) {
+		if (perf_event_is_aux_gate(sibling))
+			return true;
+	}
+
+	return false;
+}
+
+/**
+ * perf_aux_gate - carry out the action of a gate
+ * @gate: event with attr.aux_pause or attr.aux_resume that overflows
+ *
+ * On return the trace is at the level that the last request asked for, or the
+ * context that this one interrupted will bring it there.
+ *
+ * The link to the AUX area event goes away while @gate still overflows when the
+ * group is torn down (perf_put_aux_event()). Then there is nothing to do.
+ *
+ * Context: any, NMI included. Interrupts are disabled. On the CPU on which @gate
+ * is active, which holds off the release of the AUX area event: it is removed
+ * from its context by an interrupt on this CPU.
+ */
+void perf_aux_gate(struct perf_event *gate)
+{
+	struct perf_event *event = READ_ONCE(gate->aux_event);
+
+	if (!event)
+		return;
+
+	aux_action_request(&event->aux_action, gate->attr.aux_pause);
+	barrier();
+	if (!READ_ONCE(event->aux_action.depth))
+		aux_action_settle(event);
+}
+
+NOKPROBE_SYMBOL(perf_aux_gate);
+
+/**
+ * perf_aux_action_hold - keep gates off the hardware for a while
+ * @event: AUX area event of a PMU with %PERF_PMU_CAP_AUX_PAUSE
+ *
+ * For the driver's own sections that touch the trace hardware: ->start() and
+ * ->stop() other than for pause and resume, the interrupt handler, and
+ * ->snapshot_aux(). From here to perf_aux_action_release() the driver is not
+ * called to pause or resume @event; what gates ask for is kept.
+ *
+ * Sections nest: a handler may come in the middle of ->start(), or of a pause
+ * that is being carried out.
+ *
+ * Context: any, NMI included. Interrupts are disabled.
+ * Return: true if the section must leave the trace paused, false if running.
+ */
+bool perf_aux_action_hold(struct perf_event *event)
+{
+	struct perf_aux_action *act = &event->aux_action;
+	bool paused;
+
+	WRITE_ONCE(act->depth, act->depth + 1);
+	barrier();
+	paused = aux_level(READ_ONCE(act->request));
+	WRITE_ONCE(act->told, paused);
+
+	return paused;
+}
+EXPORT_SYMBOL_GPL(perf_aux_action_hold);
+
+NOKPROBE_SYMBOL(perf_aux_action_hold);
+
+/**
+ * perf_aux_action_release - end a section that perf_aux_action_hold() began
+ * @event: the same event
+ *
+ * What gates asked for in the section is carried out before this returns, or by
+ * the context that the section interrupted if that one is busy with @event.
+ *
+ * Context: any, NMI included. Interrupts are disabled.
+ */
+void perf_aux_action_release(struct perf_event *event)
+{
+	struct perf_aux_action *act = &event->aux_action;
+	unsigned long request;
+
+	if (act->depth > 1) {
+		/* See "Sections that nest" at the top of the file. */
+		WRITE_ONCE(act->told, PERF_AUX_TOLD_UNKNOWN);
+		barrier();
+		WRITE_ONCE(act->depth, act->depth - 1);
+		return;
+	}
+
+	barrier();
+	WRITE_ONCE(act->depth, 0);
+	barrier();
+	/* S6, with told for the level that the section leaves behind. */
+	request = READ_ONCE(act->request);
+	if (READ_ONCE(act->done) != request ||
+	    READ_ONCE(act->told) != aux_level(request))
+		aux_action_settle(event);
+}
+EXPORT_SYMBOL_GPL(perf_aux_action_release);
+
+NOKPROBE_SYMBOL(perf_aux_action_release);

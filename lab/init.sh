@@ -1,0 +1,151 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# First process of the virtual machine, started by lab/run; not for the host.
+#
+# The root is the host's / over 9p, read-only. On top comes an overlay whose
+# upper layer is a tmpfs: every path can be written in the guest, the host never
+# changes, and the repository may lie anywhere, below /tmp too.
+#
+# Channels to lab/run are virtio-serial ports, never the console:
+#   flight.control  lines: "ready", "beat" every 2 s, "exit STATUS" as the last
+#   flight.out, flight.err  output of the command
+# shellcheck disable=SC2154  # the request assigns: share modules dir environment
+# command terminal rows columns
+set -u
+
+# Second half: the overlay is the root now.
+if [[ ${1-} != overlay ]]; then
+	export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+	mount -t proc proc /proc
+	mount -t tmpfs -o size=75% tmpfs /run
+	mkdir /run/upper /run/work /run/root
+	mount -t overlay -o lowerdir=/,upperdir=/run/upper,workdir=/run/work overlay /run/root
+	mkdir -p /run/root/.lower
+	cd /run/root && pivot_root . .lower || exit 1
+	exec chroot . "$0" overlay
+fi
+
+fail() {
+	printf '<2>lab: %s\n' "$*" >/dev/kmsg
+	exit 1 # the kernel panics: lab/run sees the guest end without a status
+}
+
+mount_all() {
+	mount -t proc proc /proc
+	mount -t sysfs sysfs /sys
+	mount -t devtmpfs devtmpfs /dev
+	mkdir -p /dev/pts /dev/shm
+	mount -t devpts -o gid=5,mode=620,ptmxmode=666 devpts /dev/pts
+	mount -t tmpfs tmpfs /dev/shm
+	mount -t tmpfs tmpfs /run
+	mount -t debugfs debugfs /sys/kernel/debug
+	mount -t tracefs tracefs /sys/kernel/tracing
+	mount -t cgroup2 cgroup2 /sys/fs/cgroup
+	mount -t bpf bpf /sys/fs/bpf
+	ln -sfn /proc/self/fd /dev/fd
+	ln -sfn fd/0 /dev/stdin
+	ln -sfn fd/1 /dev/stdout
+	ln -sfn fd/2 /dev/stderr
+	mkdir -p /run/lab /run/lock /run/home
+	mount -t 9p -o trans=virtio,version=9p2000.L,cache=loose,ro lab /run/lab || fail "no lab share"
+}
+
+# share is the tag of the caller's directory, when there is one.
+mount_share() {
+	[[ $share ]] || return 0
+	mkdir -p /host
+	mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,cache=mmap host /host ||
+		fail "no share"
+}
+
+mount_modules() {
+	local release
+	release=$(uname -r)
+	[[ -d $modules/lib/modules/$release ]] || return 0
+	mkdir -p "/lib/modules/$release"
+	mount --bind "$modules/lib/modules/$release" "/lib/modules/$release"
+}
+
+set_sysctl() {
+	[[ ! -e /proc/sys/$1 ]] || echo "$2" >"/proc/sys/$1"
+}
+
+# Unprivileged perf must not depend on the host's habits; text patching by the
+# function tracer is what loses CPUs under QEMU 7.2, so it is asked for by hand.
+set_sysctls() {
+	set_sysctl kernel/perf_event_paranoid -1
+	set_sysctl kernel/kptr_restrict 0
+	set_sysctl kernel/ftrace_enabled 0
+	set_sysctl kernel/hung_task_timeout_secs 60
+	set_sysctl kernel/panic_on_rcu_stall 1
+	set_sysctl kernel/hostname flight
+}
+
+# No udev: find the port's device by its name.
+port() {
+	local name
+	for name in /sys/class/virtio-ports/*/name; do
+		[[ $(<"$name") != "$1" ]] || { printf '/dev/%s' "$(basename "${name%/name}")" && return; }
+	done
+	fail "no port $1"
+}
+
+beat() {
+	local never
+	exec {never}<> <(:)
+	while echo beat; do
+		read -rt 2 -u "$never" || :
+	done
+}
+
+# What the command left running holds its output pipes open. Kernel threads and
+# dead processes have no command line.
+kill_leftovers() {
+	local proc pid
+	for proc in /proc/[0-9]*; do
+		pid=${proc#/proc/}
+		[[ " 1 $* " != *" $pid "* ]] || continue
+		IFS= read -rd '' <"$proc/cmdline" && kill -KILL "$pid"
+	done 2>/dev/null
+}
+
+# Through pipes, because a port can be opened only once and a program may open
+# /dev/stdout again.
+run_command() {
+	local out err status
+	mkfifo /run/out /run/err
+	cat /run/out >"$(port flight.out)" & out=$!
+	cat /run/err >"$(port flight.err)" & err=$!
+	(cd -- "$dir" && exec setsid -w env -i "${environment[@]}" "${command[@]}") \
+		>/run/out 2>/run/err </dev/null {control}>&-
+	status=$?
+	kill_leftovers "$out" "$err" "$beat"
+	wait "$out" "$err"
+	return "$status"
+}
+
+run_on_terminal() {
+	stty rows "$rows" cols "$columns" </dev/hvc0
+	(cd -- "$dir" && exec setsid -w -c env -i "${environment[@]}" "${command[@]}") \
+		<>/dev/hvc0 >&0 2>&0 {control}>&-
+}
+
+mount_all
+# shellcheck source=/dev/null
+. /run/lab/request
+mount_share
+mount_modules
+set_sysctls
+ip link set lo up 2>/dev/null
+exec {control}>"$(port flight.control)"
+echo ready >&"$control"
+beat >&"$control" &
+beat=$!
+if [[ $terminal ]]; then run_on_terminal; else run_command; fi
+status=$?
+[[ ! $share ]] || umount /host || sync
+kill -KILL "$beat"
+wait "$beat" 2>/dev/null
+echo "exit $status" >&"$control"
+# lab/run ends the machine when it has read that.
+read -r <> <(:)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# shellcheck disable=SC2034  # used by those who source it
+# Shared by the scripts of the lab; sourced, never run.
+
+lab_dir=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
+repo=$(dirname -- "$lab_dir")
+# The tests of the lab and trees beside the repository build elsewhere.
+build=$(realpath -m -- "${BUILD:-$repo/build}")
+linux=$(realpath -m -- "${LINUX:-$build/linux}")
+logs=$build/log
+
+die() {
+	printf '%s: %s\n' "${0##*/}" "$*" >&2
+	exit 125
+}
+
+# A kernel's makefiles take no directory with blanks or colons.
+check_build_paths() {
+	case $build$linux in
+	*[[:space:]:]*) die "the kernel's build takes no path with blanks or colons: $build" ;;
+	esac
+	[[ -f $linux/Kbuild ]] || die "no kernel tree in $linux (make compose)"
+}
+
+# Compiler calls go through ccache where it is installed. The working
+# directory is kept out of the hash, so that trees at different paths share.
+use_ccache() {
+	CC=gcc
+	command -v ccache >/dev/null || return 0
+	CC="ccache gcc"
+	export CCACHE_DIR=${CCACHE_DIR:-$build/ccache}
+	export CCACHE_BASEDIR=$repo CCACHE_NOHASHDIR=1
+	[[ $linux == "$repo"/* ]] || CCACHE_BASEDIR=$(dirname -- "$linux")
+}
+
+# The same sources give the same kernel, whoever builds them.
+fix_build_identity() {
+	export KBUILD_BUILD_TIMESTAMP='2026-01-01 00:00:00 UTC'
+	export KBUILD_BUILD_USER=flight KBUILD_BUILD_HOST=lab KBUILD_BUILD_VERSION=1
+}
+
+# step WHAT LOG CMD... - run a long command into a log, saying how far it is.
+# On failure the last lines of the log and its path go to stderr.
+step() {
+	local what=$1 log=$2 start=$SECONDS said=$SECONDS status=0 pid objects
+	shift 2
+	mkdir -p -- "$(dirname -- "$log")"
+	printf '%s ...\n' "$what"
+	"$@" >"$log" 2>&1 </dev/null &
+	pid=$!
+	while kill -0 "$pid" 2>/dev/null; do
+		read -rt 0.5 <> <(:) || :
+		((SECONDS - said >= 10)) || continue
+		said=$SECONDS
+		objects=$(grep -cE '^ +(CC|AS|LD|AR|GEN|HOSTCC)\b' "$log" || :)
+		printf '%s: %d s, %d files built\n' "$what" $((SECONDS - start)) "$objects"
+	done
+	wait "$pid" || status=$?
+	if ((status)); then
+		printf '%s: failed after %d s; the last lines of %s:\n' \
+			"$what" $((SECONDS - start)) "$log" >&2
+		grep -nE 'error:|Error [0-9]' "$log" | tail -n 5 >&2
+		tail -n 20 -- "$log" >&2
+		return 1
+	fi
+	printf '%s: done in %d s\n' "$what" $((SECONDS - start))
+}
