@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Test the event term 'aux-action': its values, what becomes of the event's
+ * attribute, the grouping rule, and what is said about misuse.
+ *
+ * There may be no AUX area PMU here. The PMU of software events stands in for
+ * one: nothing is opened.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <linux/kernel.h>
+#include <linux/perf_event.h>
+#include <linux/string.h>
+
+#include "aux-action.h"
+#include "debug.h"
+#include "evlist.h"
+#include "evsel.h"
+#include "parse-events.h"
+#include "pmu.h"
+#include "record.h"
+#include "session.h"
+#include "util/evsel_fprintf.h"
+#include "tests.h"
+
+#define AUX(n)	"dummy/name=" n ",aux-action=start-paused/"
+#define ON(n)	"instructions/name=" n ",aux-action=resume/"
+#define OFF(n)	"instructions/name=" n ",aux-action=pause/"
+#define CNT(n)	"cycles/name=" n "/"
+
+static struct evlist *parse(const char *events)
+{
+	struct evlist *evlist = evlist__new();
+	struct parse_events_error err;
+
+	if (!evlist)
+		return NULL;
+
+	parse_events_error__init(&err);
+	if (parse_events(evlist, events, &err)) {
+		pr_debug("'%s' not parsed: %s\n", events, err.str);
+		evlist__delete(evlist);
+		evlist = NULL;
+	}
+	parse_events_error__exit(&err);
+	return evlist;
+}
+
+static bool help_of_wrong_value(const char *events)
+{
+	struct evlist *evlist = evlist__new();
+	struct parse_events_error err;
+	bool ok = false;
+
+	if (!evlist)
+		return false;
+
+	parse_events_error__init(&err);
+	if (parse_events(evlist, events, &err))
+		ok = err.str && !strcmp(err.str, "invalid aux-action") &&
+		     err.help && !strcmp(err.help, AUX_ACTION_VALUES);
+	parse_events_error__exit(&err);
+	evlist__delete(evlist);
+	return ok;
+}
+
+static int test__values(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
+{
+	TEST_ASSERT_EQUAL("start-paused", aux_action__parse("start-paused"),
+			  AUX_ACTION_START_PAUSED);
+	TEST_ASSERT_EQUAL("pause", aux_action__parse("pause"), AUX_ACTION_PAUSE);
+	TEST_ASSERT_EQUAL("resume", aux_action__parse("resume"), AUX_ACTION_RESUME);
+	TEST_ASSERT_EQUAL("part of a value", aux_action__parse("pau"), -EINVAL);
+	TEST_ASSERT_EQUAL("more than a value", aux_action__parse("pauses"), -EINVAL);
+	TEST_ASSERT_EQUAL("nothing", aux_action__parse(""), -EINVAL);
+
+	TEST_ASSERT_VAL("unknown value", help_of_wrong_value("cycles/aux-action=stop/"));
+	TEST_ASSERT_VAL("number", help_of_wrong_value("cycles/aux-action=1/"));
+	TEST_ASSERT_VAL("no value", help_of_wrong_value("cycles/aux-action/"));
+	TEST_ASSERT_VAL("on a breakpoint", help_of_wrong_value("mem:0:x/aux-action=on/"));
+	return TEST_OK;
+}
+
+static const char *attr_action(struct perf_event_attr *attr)
+{
+	if (attr->aux_start_paused + attr->aux_pause + attr->aux_resume > 1)
+		return "several";
+	if (attr->aux_start_paused)
+		return "start-paused";
+	if (attr->aux_pause)
+		return "pause";
+	return attr->aux_resume ? "resume" : "none";
+}
+
+struct attr_case {
+	const char	*event;
+	const char	*action;
+	/* 0: the frequency of the options */
+	unsigned int	period;
+};
+
+static const struct attr_case attr_cases[] = {
+	{ "cycles",						"none", 0 },
+	{ "cycles/aux-action=pause/",				"pause", 0 },
+	{ "cycles/aux-action=resume,period=7/",			"resume", 7 },
+	{ "cycles/period=7,aux-action=resume/u",		"resume", 7 },
+	{ "cpu-clock/aux-action=pause/",			"pause", 0 },
+	{ "dummy/aux-action=start-paused/",			"start-paused", 0 },
+	{ "r1a/aux-action=resume/",				"resume", 0 },
+	{ "1:9/aux-action=pause/",				"pause", 0 },
+	{ "L1-dcache-loads/aux-action=pause/",			"pause", 0 },
+	/* -F is for counters, these act each time */
+	{ "mem:0x10/aux-action=pause/",				"pause", 1 },
+	{ "mem:0x10:x/aux-action=pause/",			"pause", 1 },
+	{ "mem:0x10/8/aux-action=resume/",			"resume", 1 },
+	{ "mem:0x10/4:rw/aux-action=resume/u",			"resume", 1 },
+	{ "mem:0x10/4:rw/aux-action=resume,period=3/",		"resume", 3 },
+	{ "mem:0x10/4:rw/period=3,aux-action=resume/",		"resume", 3 },
+	/* breakpoints without the term are as they were */
+	{ "mem:0x10",						"none", 0 },
+	{ "mem:0x10:u",						"none", 0 },
+	{ "mem:0x10/4:rw:u",					"none", 0 },
+};
+
+static int check_attr(const struct attr_case *c)
+{
+	struct record_opts opts = {
+		.user_freq	= 1000,
+		.freq		= 1000,
+		.user_interval	= ULLONG_MAX,
+	};
+	struct evlist *evlist = parse(c->event);
+	struct perf_event_attr *attr;
+	int ret = TEST_OK;
+
+	TEST_ASSERT_VAL("parse", evlist);
+
+	evsel__config(evlist__first(evlist), &opts, NULL);
+	attr = &evlist__first(evlist)->core.attr;
+	if (strcmp(attr_action(attr), c->action)) {
+		pr_debug("%s: action %s\n", c->event, attr_action(attr));
+		ret = TEST_FAIL;
+	}
+	if (attr->freq != !c->period || attr->sample_period != (c->period ?: 1000)) {
+		pr_debug("%s: freq %u period %llu\n", c->event, attr->freq,
+			 (unsigned long long)attr->sample_period);
+		ret = TEST_FAIL;
+	}
+	evlist__delete(evlist);
+	return ret;
+}
+
+static int test__attr(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
+{
+	int ret = TEST_OK;
+
+	for (size_t i = 0; i < ARRAY_SIZE(attr_cases); i++) {
+		if (check_attr(&attr_cases[i]))
+			ret = TEST_FAIL;
+	}
+	return ret;
+}
+
+static int note_name(FILE *fp __maybe_unused, const char *name, const char *val, void *priv)
+{
+	char *names = priv;
+
+	if (strstarts(name, "aux_") && !strcmp(val, "1")) {
+		strcat(names, name);
+		strcat(names, " ");
+	}
+	return 0;
+}
+
+static int test__print(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
+{
+	struct perf_event_attr attr = { .aux_start_paused = 1, };
+	char names[256] = "";
+
+	perf_event_attr__fprintf(NULL, &attr, note_name, names);
+	attr.aux_start_paused = 0;
+	attr.aux_pause = 1;
+	perf_event_attr__fprintf(NULL, &attr, note_name, names);
+	attr.aux_pause = 0;
+	attr.aux_resume = 1;
+	perf_event_attr__fprintf(NULL, &attr, note_name, names);
+
+	TEST_ASSERT_VAL("names", !strcmp(names, "aux_start_paused aux_pause aux_resume "));
+	return TEST_OK;
+}
+
+/*
+ * The first bit-field is the lowest bit of the first byte on a little endian
+ * machine, and the highest bit of the same byte on a big endian one.
+ */
+static int test__swap(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
+{
+	struct perf_event_attr attr = { .aux_action = 0, };
+	unsigned char *byte = (unsigned char *)&attr.aux_action;
+
+	byte[0] = 0x05;
+	attr.size = __builtin_bswap32(sizeof(attr));
+	perf_event__attr_swap(&attr);
+	TEST_ASSERT_EQUAL("size", attr.size, (__u32)sizeof(attr));
+	TEST_ASSERT_EQUAL("flags", byte[0], 0xa0);
+	TEST_ASSERT_EQUAL("rest", (byte[1] | byte[2] | byte[3]), 0);
+
+	/* A file from before the flags: what comes after the attribute stays */
+	byte[0] = 0x05;
+	attr.size = __builtin_bswap32(PERF_ATTR_SIZE_VER5);
+	perf_event__attr_swap(&attr);
+	TEST_ASSERT_EQUAL("shorter attribute", byte[0], 0x05);
+	return TEST_OK;
+}
+
+static struct perf_pmu *software_pmu(void)
+{
+	struct perf_pmu *pmu = NULL;
+
+	while ((pmu = perf_pmu__scan(pmu)) != NULL) {
+		if (pmu->type == PERF_TYPE_SOFTWARE)
+			break;
+	}
+	return pmu;
+}
+
+struct group_case {
+	const char	*events;
+	/* in their final order, behind '<' the group leader if another one */
+	const char	*result;
+	/* those in braces, to be described in perf.data */
+	int		nr_groups;
+};
+
+static const struct group_case group_cases[] = {
+	{ CNT("c") "," CNT("d"), "c d", 0 },
+	{ AUX("a") "," ON("r"), "a r<a", 0 },
+	{ AUX("a") "," ON("r") "," OFF("p"), "a r<a p<a", 0 },
+	{ "dummy/name=a/," OFF("p"), "a p<a", 0 },
+	/* other events are not drawn in */
+	{ AUX("a") "," CNT("c") "," ON("r"), "a r<a c", 0 },
+	{ CNT("c") "," AUX("a") "," ON("r") "," CNT("d") "," OFF("p"), "c a r<a p<a d", 0 },
+	/* braces */
+	{ "{" AUX("a") "," ON("r") "," OFF("p") "}", "a r<a p<a", 1 },
+	{ "{" AUX("a") "," CNT("c") "}," ON("r"), "a c<a r<a", 1 },
+	{ "{" AUX("a") "," ON("r") "}," CNT("c") "," OFF("p"), "a r<a p<a c", 1 },
+	{ AUX("a") ",{" CNT("c") "," CNT("d") "}," ON("r"), "a r<a c d<c", 1 },
+	/* the nearest AUX area event before it */
+	{ AUX("a") "," ON("r") "," AUX("b") "," ON("s") "," OFF("p"), "a r<a b s<b p<b", 0 },
+	{ AUX("a") "," AUX("b") "," ON("r"), "a b r<b", 0 },
+	{ "{" AUX("a") "," AUX("b") "," ON("r") "}", "a b<a r<a", 1 },
+};
+
+static void describe_groups(struct evlist *evlist, char *buf, size_t size)
+{
+	struct evsel *evsel;
+	size_t len = 0;
+
+	evlist__for_each_entry(evlist, evsel) {
+		struct evsel *leader = evsel__leader(evsel);
+
+		len += scnprintf(buf + len, size - len, "%s%s", len ? " " : "", evsel->name);
+		if (leader != evsel)
+			len += scnprintf(buf + len, size - len, "<%s", leader->name);
+	}
+}
+
+/* What group descriptions in perf.data and the members' loops rely on */
+static bool groups_consistent(struct evlist *evlist)
+{
+	struct evsel *evsel, *member;
+	int idx = 0;
+
+	evlist__for_each_entry(evlist, evsel) {
+		int nr = 0;
+
+		if (evsel->core.idx != idx++)
+			return false;
+		if (!evsel__is_group_leader(evsel))
+			continue;
+		for_each_group_evsel(member, evsel)
+			nr++;
+		if (nr != max(evsel->core.nr_members, 1))
+			return false;
+	}
+	return true;
+}
+
+static int check_groups(const struct group_case *c)
+{
+	struct evlist *evlist = parse(c->events);
+	char msg[512] = "", groups[256];
+	int ret = TEST_OK;
+
+	TEST_ASSERT_VAL("parse", evlist);
+
+	if (evlist__group_aux_gates(evlist, msg, sizeof(msg))) {
+		pr_debug("%s: %s\n", c->events, msg);
+		ret = TEST_FAIL;
+	}
+	describe_groups(evlist, groups, sizeof(groups));
+	if (strcmp(groups, c->result) || evlist->core.nr_groups != c->nr_groups) {
+		pr_debug("%s: %s, %d groups\n", c->events, groups, evlist->core.nr_groups);
+		ret = TEST_FAIL;
+	}
+	if (!groups_consistent(evlist)) {
+		pr_debug("%s: inconsistent\n", c->events);
+		ret = TEST_FAIL;
+	}
+	evlist__delete(evlist);
+	return ret;
+}
+
+static int test__groups(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
+{
+	struct perf_pmu *pmu = software_pmu();
+	int ret = TEST_OK;
+
+	if (!pmu)
+		return TEST_SKIP;
+
+	pmu->auxtrace = true;
+	for (size_t i = 0; i < ARRAY_SIZE(group_cases); i++) {
+		if (check_groups(&group_cases[i]))
+			ret = TEST_FAIL;
+	}
+	pmu->auxtrace = false;
+	return ret;
+}
+
+struct misuse_case {
+	const char *events;
+	const char *msg;
+};
+
+static const struct misuse_case misuse_cases[] = {
+	{ AUX("a") ",cycles/name=c,aux-action=start-paused/",
+	  "'c': aux-action=start-paused is for AUX area events" },
+	{ "dummy/name=a,aux-action=pause/", "'a': an AUX area event cannot pause itself" },
+	{ AUX("a") ",dummy/name=b,aux-action=resume/",
+	  "'b': an AUX area event cannot resume itself" },
+	{ OFF("p"), "'p': there is no AUX area event before it that it could pause" },
+	{ ON("r") "," AUX("a"),
+	  "'r': there is no AUX area event before it that it could resume" },
+	{ AUX("a") ",{" CNT("c") "," ON("r") "}",
+	  "'r': its group is led by 'c', which is not an AUX area event" },
+	{ AUX("a") ",{" ON("r") "," CNT("c") "}",
+	  "'r': its group is led by 'r', which is not an AUX area event" },
+	{ "{" CNT("c") "," AUX("a") "}," ON("r"),
+	  "'r': the AUX area event before it, 'a', must lead its group" },
+	{ "{" CNT("c") "," AUX("a") "," ON("r") "}",
+	  "'r': the AUX area event before it, 'a', must lead its group" },
+	{ AUX("a") ",cycles/name=c,aux-action=pause,aux-action=resume/",
+	  "'c': more than one aux-action" },
+	{ AUX("a") ",cycles/name=c,aux-output,aux-action=resume/",
+	  "'c': aux-output and aux-action=resume exclude each other" },
+	{ AUX("a") ",cycles/name=c,period=0,aux-action=pause/",
+	  "'c': with period=0 it never overflows" },
+};
+
+static int check_misuse(const struct misuse_case *c)
+{
+	struct evlist *evlist = parse(c->events);
+	char msg[512] = "";
+	int err;
+
+	TEST_ASSERT_VAL("parse", evlist);
+
+	err = evlist__group_aux_gates(evlist, msg, sizeof(msg));
+	evlist__delete(evlist);
+	if (err == -EINVAL && strstarts(msg, c->msg))
+		return TEST_OK;
+
+	pr_debug("%s: error %d, '%s'\n", c->events, err, msg);
+	return TEST_FAIL;
+}
+
+static int test__misuse(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
+{
+	struct perf_pmu *pmu = software_pmu();
+	int ret = TEST_OK;
+
+	if (!pmu)
+		return TEST_SKIP;
+
+	pmu->auxtrace = true;
+	for (size_t i = 0; i < ARRAY_SIZE(misuse_cases); i++) {
+		if (check_misuse(&misuse_cases[i]))
+			ret = TEST_FAIL;
+	}
+	pmu->auxtrace = false;
+	return ret;
+}
+
+static int test__support(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
+{
+	TEST_ASSERT_EQUAL("taken", aux_action__kernel_support(0), AUX_ACTION_SUPPORTED);
+	TEST_ASSERT_EQUAL("not for this PMU", aux_action__kernel_support(EOPNOTSUPP),
+			  AUX_ACTION_SUPPORTED);
+	TEST_ASSERT_EQUAL("reserved", aux_action__kernel_support(EINVAL),
+			  AUX_ACTION_NOT_BY_KERNEL);
+	TEST_ASSERT_EQUAL("too long", aux_action__kernel_support(E2BIG),
+			  AUX_ACTION_NOT_BY_KERNEL);
+	TEST_ASSERT_EQUAL("not permitted", aux_action__kernel_support(EACCES),
+			  AUX_ACTION_UNKNOWN);
+	return TEST_OK;
+}
+
+static struct test_case tests__aux_action[] = {
+	TEST_CASE("aux-action: values", values),
+	TEST_CASE("aux-action: attribute of the event", attr),
+	TEST_CASE("aux-action: printed attribute", print),
+	TEST_CASE("aux-action: attribute of other endianness", swap),
+	TEST_CASE("aux-action: groups", groups),
+	TEST_CASE("aux-action: misuse", misuse),
+	TEST_CASE("aux-action: answers of the kernel", support),
+	{	.name = NULL, }
+};
+
+struct test_suite suite__aux_action = {
+	.desc		= "aux-action event term",
+	.test_cases	= tests__aux_action,
+};

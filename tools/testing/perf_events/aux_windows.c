@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Lists what a gated trace of a test_aux PMU holds, and compares it with the
+ * gates: reads perf.data by itself, as a judge that shares no code with perf.
+ *
+ * Expected: every window begins after a resume, ends before the pause that
+ * follows, and holds packets without a gap. Exit status 0 if so, 1 if not, 2 if
+ * the file can't be read.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../../lib/test_perf_aux_uapi.h"
+
+#define NSEC_PER_SEC		1000000000ULL
+#define PERF_RECORD_AUXTRACE	71	/* tools/lib/perf/include/perf/event.h */
+
+/* The word behind aux_sample_size, which older uapi headers name differently. */
+#define ATTR_AUX_ACTION		(offsetof(struct perf_event_attr, aux_sample_size) + 4)
+#define AUX_PAUSE		(1U << 1)
+#define AUX_RESUME		(1U << 2)
+
+/* On-disk structures, tools/perf/Documentation/perf.data-file-format.txt */
+struct file_section {
+	uint64_t offset;
+	uint64_t size;
+};
+
+struct file_header {
+	char magic[8];
+	uint64_t size;
+	uint64_t attr_size;
+	struct file_section attrs;
+	struct file_section data;
+};
+
+struct auxtrace_record {
+	struct perf_event_header header;
+	uint64_t size;
+	uint64_t offset;
+	uint64_t reference;
+	uint32_t idx;
+	uint32_t tid;
+	uint32_t cpu;
+	uint32_t reserved;
+};
+
+struct gate_id {
+	uint64_t id;
+	uint64_t sample_type;
+	uint32_t action;
+};
+
+struct gate {
+	uint64_t time;
+	uint32_t tid;
+	uint32_t cpu;
+	bool pause;
+};
+
+struct window {
+	uint64_t begin, end;
+	uint64_t packets;
+	uint32_t tid, cpu;
+	bool open;
+};
+
+/* Where the stream of one AUX buffer has got to. */
+struct stream {
+	bool seen, tracing, joins;
+	uint64_t next_seq;
+	size_t window;
+};
+
+#define MAX_STREAMS	1024
+
+static struct {
+	char *bytes;
+	size_t size;
+	struct gate_id *ids;
+	size_t nr_ids;
+	struct gate *gates;
+	size_t nr_gates;
+	struct window *windows;
+	size_t nr_windows;
+	struct stream streams[MAX_STREAMS];
+	uint64_t packets;
+	unsigned int faults;
+	bool by_cpu;
+} in;
+
+static void __attribute__((noreturn, format(printf, 1, 2))) die(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fprintf(stderr, "aux_windows: ");
+	vfprintf(stderr, fmt, ap);
+	fprintf(stderr, "\n");
+	va_end(ap);
+	exit(2);
+}
+
+static void __attribute__((format(printf, 1, 2))) fault(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	printf("FAULT: ");
+	vprintf(fmt, ap);
+	printf("\n");
+	va_end(ap);
+	in.faults++;
+}
+
+static void *grow(void *array, size_t nr, size_t size)
+{
+	/* Doubles at each power of two, which every array here starts from. */
+	if (nr & (nr - 1))
+		return array;
+
+	array = realloc(array, (nr ? 2 * nr : 1) * size);
+	if (!array)
+		die("out of memory");
+	return array;
+}
+
+static void *at(uint64_t offset, uint64_t size)
+{
+	if (offset > in.size || size > in.size - offset)
+		die("truncated file");
+	return in.bytes + offset;
+}
+
+static void read_file(const char *path)
+{
+	FILE *f = fopen(path, "rb");
+	long size;
+
+	if (!f || fseek(f, 0, SEEK_END) || (size = ftell(f)) < 0 || fseek(f, 0, SEEK_SET))
+		die("%s: %s", path, strerror(errno));
+
+	in.size = size;
+	in.bytes = malloc(in.size + 1);
+	if (!in.bytes)
+		die("out of memory");
+	if (fread(in.bytes, 1, in.size, f) != in.size)
+		die("%s: %s", path, strerror(errno));
+	fclose(f);
+}
+
+static void read_attrs(const struct file_header *header)
+{
+	uint64_t nr = header->attrs.size / header->attr_size;
+
+	for (uint64_t i = 0; i < nr; i++) {
+		char *entry = at(header->attrs.offset + i * header->attr_size, header->attr_size);
+		struct perf_event_attr *attr = (void *)entry;
+		struct file_section ids;
+		uint32_t action;
+
+		memcpy(&action, entry + ATTR_AUX_ACTION, sizeof(action));
+		memcpy(&ids, entry + header->attr_size - sizeof(ids), sizeof(ids));
+
+		for (uint64_t j = 0; j < ids.size / sizeof(uint64_t); j++) {
+			in.ids = grow(in.ids, in.nr_ids, sizeof(*in.ids));
+			memcpy(&in.ids[in.nr_ids].id, at(ids.offset + j * 8, 8), 8);
+			in.ids[in.nr_ids].sample_type = attr->sample_type;
+			in.ids[in.nr_ids++].action = action;
+		}
+	}
+}
+
+static const struct gate_id *find_id(uint64_t id)
+{
+	for (size_t i = 0; i < in.nr_ids; i++)
+		if (in.ids[i].id == id)
+			return &in.ids[i];
+	return NULL;
+}
+
+/* Fields of a sample stand in the order of include/uapi/linux/perf_event.h. */
+static void read_sample(const struct perf_event_header *header)
+{
+	const uint64_t *field = (const uint64_t *)(header + 1);
+	const struct gate_id *id = find_id(*field++);
+	struct gate *gate;
+
+	if (!id || !(id->action & (AUX_PAUSE | AUX_RESUME)))
+		return;
+
+	if (!(id->sample_type & PERF_SAMPLE_IDENTIFIER) ||
+	    !(id->sample_type & PERF_SAMPLE_TID) ||
+	    !(id->sample_type & PERF_SAMPLE_TIME))
+		die("samples of the gates lack identifier, tid or time");
+
+	in.gates = grow(in.gates, in.nr_gates, sizeof(*in.gates));
+	gate = &in.gates[in.nr_gates++];
+	gate->pause = id->action & AUX_PAUSE;
+
+	if (id->sample_type & PERF_SAMPLE_IP)
+		field++;
+	gate->tid = *field++ >> 32;
+	gate->time = *field++;
+	for (uint64_t type = PERF_SAMPLE_ADDR; type < PERF_SAMPLE_CPU; type <<= 1)
+		if (id->sample_type & type & (PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |
+					      PERF_SAMPLE_STREAM_ID))
+			field++;
+	gate->cpu = id->sample_type & PERF_SAMPLE_CPU ? (uint32_t)*field : 0;
+}
+
+static void begin_window(struct stream *stream, const struct test_perf_aux_packet *packet)
+{
+	struct window *window;
+
+	if (stream->tracing)
+		fault("START in a window, at sequence number %" PRIu64, (uint64_t)packet->seq);
+	stream->tracing = true;
+	if (stream->joins && in.windows[stream->window].tid == packet->tid)
+		return;
+
+	in.windows = grow(in.windows, in.nr_windows, sizeof(*in.windows));
+	stream->window = in.nr_windows++;
+	window = &in.windows[stream->window];
+	*window = (struct window){
+		.begin = packet->time,
+		.tid = packet->tid,
+		.cpu = packet->cpu,
+	};
+}
+
+/* The driver's own interruptions of a window are none to the user. */
+static bool joins_next(const struct test_perf_aux_packet *packet)
+{
+	return packet->type == TEST_PERF_AUX_STOP &&
+	       (packet->why == TEST_PERF_AUX_BY_TICK ||
+		packet->why == TEST_PERF_AUX_BY_SNAPSHOT);
+}
+
+static void read_packet(struct stream *stream, const struct test_perf_aux_packet *packet)
+{
+	struct window *window;
+
+	if (packet->magic != TEST_PERF_AUX_MAGIC ||
+	    packet->check != test_perf_aux_check(packet)) {
+		fault("damaged packet where sequence number %" PRIu64 " is due",
+		      stream->next_seq);
+		return;
+	}
+
+	if (stream->seen && packet->seq != stream->next_seq)
+		fault("sequence number %" PRIu64 " where %" PRIu64 " is due",
+		      (uint64_t)packet->seq, stream->next_seq);
+	stream->seen = true;
+	stream->next_seq = packet->seq + 1;
+	in.packets++;
+
+	if (packet->type == TEST_PERF_AUX_START)
+		begin_window(stream, packet);
+	if (!stream->tracing) {
+		fault("packet outside a window, at sequence number %" PRIu64,
+		      (uint64_t)packet->seq);
+		return;
+	}
+
+	window = &in.windows[stream->window];
+	window->end = packet->time;
+	window->packets++;
+	window->open = packet->type != TEST_PERF_AUX_STOP;
+	stream->tracing = window->open;
+	stream->joins = joins_next(packet);
+}
+
+/* Returns the number of bytes of trace data that follow the record. */
+static uint64_t read_auxtrace(const struct perf_event_header *header)
+{
+	const struct auxtrace_record *record = (const void *)header;
+	const char *data = (const char *)header + header->size;
+	struct test_perf_aux_packet packet;
+
+	if (record->idx >= MAX_STREAMS)
+		die("more than %d AUX buffers", MAX_STREAMS);
+
+	at(data - in.bytes, record->size);
+	for (uint64_t i = 0; i + sizeof(packet) <= record->size; i += sizeof(packet)) {
+		memcpy(&packet, data + i, sizeof(packet));
+		read_packet(&in.streams[record->idx], &packet);
+	}
+
+	return record->size;
+}
+
+static void read_records(const struct file_section *section)
+{
+	uint64_t offset = section->offset;
+	uint64_t end = offset + section->size;
+
+	while (offset < end) {
+		struct perf_event_header *header = at(offset, sizeof(*header));
+
+		if (header->size < sizeof(*header))
+			die("record of %u bytes", header->size);
+		at(offset, header->size);
+		offset += header->size;
+		if (header->type == PERF_RECORD_SAMPLE)
+			read_sample(header);
+		else if (header->type == PERF_RECORD_AUXTRACE)
+			offset += read_auxtrace(header);
+	}
+}
+
+static int compare_gates(const void *a, const void *b)
+{
+	const struct gate *x = a, *y = b;
+
+	return x->time < y->time ? -1 : x->time > y->time;
+}
+
+/*
+ * A resume takes its time stamp before it acts, a pause after. So the last gate
+ * before the window is a resume, and no pause lies within it.
+ */
+static void judge_window(const struct window *window)
+{
+	const struct gate *last = NULL;
+
+	for (size_t i = 0; i < in.nr_gates; i++) {
+		const struct gate *gate = &in.gates[i];
+
+		if (in.by_cpu ? gate->cpu != window->cpu : gate->tid != window->tid)
+			continue;
+		if (gate->time <= window->begin)
+			last = gate;
+		else if (gate->time < window->end && gate->pause)
+			fault("a pause lies within the window that begins at %" PRIu64 " ns",
+			      window->begin);
+	}
+
+	if (!last || last->pause)
+		fault("no resume before the window that begins at %" PRIu64 " ns",
+		      window->begin);
+}
+
+static void print_time(uint64_t ns)
+{
+	printf("  %6" PRIu64 ".%09" PRIu64, (uint64_t)(ns / NSEC_PER_SEC), (uint64_t)(ns % NSEC_PER_SEC));
+}
+
+static void print_windows(void)
+{
+	printf("window   cpu     tid            begin [s]              end [s]  length [ns]   bytes\n");
+	for (size_t i = 0; i < in.nr_windows; i++) {
+		const struct window *window = &in.windows[i];
+
+		printf("%6zu  %4u  %6u", i + 1, window->cpu, window->tid);
+		print_time(window->begin);
+		print_time(window->end);
+		printf("  %11" PRIu64 "  %6zu%s\n", window->end - window->begin,
+		       window->packets * sizeof(struct test_perf_aux_packet),
+		       window->open ? "  (open)" : "");
+	}
+}
+
+static size_t count_gates(bool pause)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < in.nr_gates; i++)
+		nr += in.gates[i].pause == pause;
+	return nr;
+}
+
+int main(int argc, char **argv)
+{
+	struct file_header *header;
+
+	if (argc == 3 && !strcmp(argv[1], "--by-cpu")) {
+		in.by_cpu = true;
+		argv++;
+	} else if (argc != 2 || argv[1][0] == '-') {
+		fprintf(stderr,
+			"usage: aux_windows [--by-cpu] FILE\n"
+			"Lists the windows of a gated trace of a test_aux PMU in a perf.data file\n"
+			"and compares them with the gates of the same task, or of the same CPU.\n");
+		return 2;
+	}
+
+	read_file(argv[1]);
+	header = at(0, sizeof(*header));
+	if (memcmp(header->magic, "PERFILE2", 8))
+		die("%s: not a perf.data file", argv[1]);
+	if (header->attr_size < ATTR_AUX_ACTION + 4 + sizeof(struct file_section))
+		die("%s: attributes of an old perf", argv[1]);
+
+	read_attrs(header);
+	read_records(&header->data);
+	qsort(in.gates, in.nr_gates, sizeof(*in.gates), compare_gates);
+
+	print_windows();
+	for (size_t i = 0; i < in.nr_windows; i++)
+		judge_window(&in.windows[i]);
+	printf("%zu windows with %" PRIu64 " bytes, %zu resumes, %zu pauses: %s\n",
+	       in.nr_windows, (uint64_t)(in.packets * sizeof(struct test_perf_aux_packet)),
+	       count_gates(false), count_gates(true),
+	       in.faults ? "the windows do not fit the gates" :
+	       "nothing was traced outside the gates");
+
+	return in.faults ? 1 : 0;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What kernel/events/aux_action.c uses of the kernel's header of this name. */
+#ifndef _PERF_EVENTS_LINUX_PERF_EVENT_H
+#define _PERF_EVENTS_LINUX_PERF_EVENT_H
+
+#define CONFIG_PERF_EVENTS	1
+
+#include <errno.h>
+#include <linux/compiler.h>
+#include <linux/perf_aux_action.h>
+#include <linux/types.h>
+
+#define PERF_PMU_CAP_AUX_PAUSE	0x0400
+#define PERF_EF_PAUSE		0x08
+#define PERF_EF_RESUME		0x10
+
+enum perf_event_state {
+	PERF_EVENT_STATE_OFF		= -1,
+	PERF_EVENT_STATE_INACTIVE	=  0,
+	PERF_EVENT_STATE_ACTIVE		=  1,
+};
+
+struct perf_event_attr {
+	u32	aux_output : 1,
+		aux_start_paused : 1,
+		aux_pause : 1,
+		aux_resume : 1;
+};
+
+struct buffer;
+
+struct pmu {
+	int	capabilities;
+	bool	has_aux;
+	void	(*start)(struct perf_event *event, int flags);
+	void	(*stop)(struct perf_event *event, int flags);
+};
+
+struct perf_event {
+	struct perf_event_attr	attr;
+	struct pmu		*pmu;
+	enum perf_event_state	state;
+	int			oncpu;
+	struct perf_event	*aux_event;
+	struct perf_event	*next;		/* in the group */
+	struct perf_aux_action	aux_action;
+
+	/* for mainline_action.c */
+	struct perf_event	*parent;
+	struct buffer		*rb;
+};
+
+#define for_each_sibling_event(sibling, event)				\
+	for (struct perf_event *each_ = (event)->next;		\
+	     !!((sibling) = each_); each_ = each_->next)
+
+static inline bool has_aux(struct perf_event *event)
+{
+	return event->pmu->has_aux;
+}
+
+static inline bool perf_event_is_aux_gate(struct perf_event *event)
+{
+	return event->attr.aux_pause || event->attr.aux_resume;
+}
+
+/*
+ * One instruction for this CPU's own contexts, no lock prefix. Other machines
+ * get the compiler's, which does more than is asked for.
+ */
+#if defined(__x86_64__) && !defined(MARKED_AS_ATOMICS)
+static inline unsigned long cmpxchg_local(unsigned long *word, unsigned long old,
+					  unsigned long new)
+{
+	unsigned long seen = old;
+
+	__asm__ __volatile__("cmpxchgq %2, %1"
+			     : "+a" (seen), "+m" (*word)
+			     : "r" (new)
+			     : "cc", "memory");
+	return seen;
+}
+#else
+static inline unsigned long cmpxchg_local(unsigned long *word, unsigned long old,
+					  unsigned long new)
+{
+	__atomic_compare_exchange_n(word, &old, new, 0, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+	return old;
+}
+#endif
+
+#endif

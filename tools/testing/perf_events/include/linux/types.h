@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PERF_EVENTS_LINUX_TYPES_H
+#define _PERF_EVENTS_LINUX_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int8_t s8;
+typedef uint8_t u8;
+typedef uint32_t u32;
+typedef uint64_t u64;
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A trace engine and its driver in user space, for one AUX area event and two
+ * gates, one that pauses and one that resumes; with the bookkeeping that tells
+ * what the engine must do, independent of the code under test.
+ */
+#ifndef PERF_EVENTS_TRACE_H
+#define PERF_EVENTS_TRACE_H
+
+#include <linux/perf_event.h>
+
+/* The code under test, and what mainline does in its place. */
+struct algorithm {
+	const char	*name;
+	void		(*reset)(struct perf_event *event, bool paused);
+	void		(*gate)(struct perf_event *gate);
+	bool		(*hold)(struct perf_event *event);
+	void		(*release)(struct perf_event *event);
+	/* May pause and resume touch the engine? Mainline's driver asks this. */
+	bool		(*may_touch)(const struct perf_event *event);
+	/* Grows when a request has taken its place in the order of requests. */
+	unsigned long	(*arrivals)(const struct perf_event *event);
+	/* Another context is busy: a gate that comes now is not acting itself. */
+	bool		(*busy)(const struct perf_event *event);
+	/* Is its own accounting right, with nobody busy? NULL if it has none. */
+	const char	*(*audit)(const struct perf_event *event);
+};
+
+extern const struct algorithm kernel_algorithm;
+extern const struct algorithm mainline_algorithm;
+
+enum operation {
+	GATE_PAUSE,
+	GATE_RESUME,
+	DRIVER_START,
+	DRIVER_STOP,
+	DRIVER_HANDLER,		/* tracing goes on after it */
+	DRIVER_HANDLER_FULL,	/* no space: the event is stopped */
+	OPERATIONS
+};
+
+extern const char *const operation_names[OPERATIONS];
+
+/* One operation of one context, from trace_begin() to trace_end(). */
+struct in_flight {
+	struct in_flight	*outer;		/* of the interrupted context */
+	enum operation		op;
+	bool			pending;	/* a request, not in the order yet */
+	unsigned long		arrivals;	/* when this context last went on */
+	unsigned long		stores;		/* of ->done, at the beginning */
+	unsigned long		nested_stores;
+	unsigned long		interrupts;
+};
+
+struct trace {
+	const struct algorithm	*algorithm;
+	struct pmu		pmu;
+	struct perf_event	event;
+	struct perf_event	pause, resume;
+
+	/* hardware and driver */
+	bool			engine;
+	bool			stopped;
+
+	/* bookkeeping */
+	struct in_flight	*innermost;
+	bool			wanted;		/* level of the last request */
+	int			callbacks;	/* pause and resume under way */
+	int			sections;	/* held sections under way */
+	unsigned long		requested;
+	unsigned long		checks;
+	unsigned long		failures;
+	const char		*failure;	/* the first */
+
+	/* what has been reached */
+	unsigned long		deferred;	/* requests left to the interrupted */
+	unsigned long		nested_sections;
+	unsigned long		more_passes;	/* requests with a second pass */
+	int			depth;
+	int			max_depth;
+};
+
+extern struct trace trace;
+
+void trace_reset(const struct algorithm *algorithm, bool paused, bool stopped);
+void trace_begin(struct in_flight *self, enum operation op);
+void trace_call(enum operation op);
+void trace_end(struct in_flight *self);
+
+#endif
