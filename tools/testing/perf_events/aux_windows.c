@@ -75,6 +75,7 @@ struct window {
 /* Where the stream of one AUX buffer has got to. */
 struct stream {
 	bool seen, tracing, joins;
+	uint8_t joins_why;
 	uint64_t next_seq;
 	size_t window;
 };
@@ -223,7 +224,8 @@ static void begin_window(struct stream *stream, const struct test_perf_aux_packe
 	if (stream->tracing)
 		fault("START in a window, at sequence number %" PRIu64, (uint64_t)packet->seq);
 	stream->tracing = true;
-	if (stream->joins && in.windows[stream->window].tid == packet->tid)
+	if (stream->joins && packet->why == stream->joins_why &&
+	    in.windows[stream->window].tid == packet->tid)
 		return;
 
 	in.windows = grow(in.windows, in.nr_windows, sizeof(*in.windows));
@@ -236,12 +238,16 @@ static void begin_window(struct stream *stream, const struct test_perf_aux_packe
 	};
 }
 
-/* The driver's own interruptions of a window are none to the user. */
-static bool joins_next(const struct test_perf_aux_packet *packet)
+/*
+ * What interrupts a window and is not a gate: the driver's own doing, and that the
+ * task was scheduled out. The packet that goes on says the same.
+ */
+static void expect_join(struct stream *stream, const struct test_perf_aux_packet *packet)
 {
-	return packet->type == TEST_PERF_AUX_STOP &&
-	       (packet->why == TEST_PERF_AUX_BY_TICK ||
-		packet->why == TEST_PERF_AUX_BY_SNAPSHOT);
+	stream->joins_why = packet->why == TEST_PERF_AUX_BY_STOP ? TEST_PERF_AUX_BY_START :
+							  packet->why;
+	stream->joins = packet->type == TEST_PERF_AUX_STOP &&
+			packet->why != TEST_PERF_AUX_BY_PAUSE;
 }
 
 static void read_packet(struct stream *stream, const struct test_perf_aux_packet *packet)
@@ -275,7 +281,7 @@ static void read_packet(struct stream *stream, const struct test_perf_aux_packet
 	window->packets++;
 	window->open = packet->type != TEST_PERF_AUX_STOP;
 	stream->tracing = window->open;
-	stream->joins = joins_next(packet);
+	expect_join(stream, packet);
 }
 
 /* Returns the number of bytes of trace data that follow the record. */
