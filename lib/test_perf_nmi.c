@@ -359,8 +359,14 @@ static const struct attribute_group *test_nmi_attr_groups[] = {
 	NULL
 };
 
+/*
+ * It has no output that could go to an AUX area. With the capability, but without
+ * ->aux_output_match(), an event with aux_output comes as far as to the other
+ * checks of the core. So these can be tested.
+ */
 static struct pmu test_nmi_pmu = {
 	.module		= THIS_MODULE,
+	.capabilities	= PERF_PMU_CAP_AUX_OUTPUT,
 	.task_ctx_nr	= perf_sw_context,
 	.attr_groups	= test_nmi_attr_groups,
 	.event_init	= test_nmi_event_init,

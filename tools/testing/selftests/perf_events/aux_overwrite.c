@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The AUX area in overwrite mode, as documented: a read-only mapping makes new
+ * data go over old, aux_tail is ignored, aux_head is an offset inside the area,
+ * nobody is woken up, and each AUX record says so in its flags.
+ *
+ * Expected: each test passes. A second fixture runs the same workload on a
+ * normal mapping, to show that the checks can tell the two modes apart.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/ioctl.h>
+
+#include "../kselftest_harness.h"
+#include "aux_common.h"
+
+#define AUX_PAGES	4	/* 512 packets */
+#define PERIOD		2000	/* a wrap takes about a millisecond */
+#define WRAPS		20
+#define WRAP_NS		((AUX_PAGES * 4096 / 32) * PERIOD)
+#define TAG_RESUME	1
+#define TAG_PAUSE	2
+
+FIXTURE(aux_overwrite)
+{
+	struct aux_spec spec;
+	struct aux_group group;
+	struct perf_records records;
+	struct aux_trace trace;
+};
+
+FIXTURE_VARIANT(aux_overwrite)
+{
+	const char *pmu;
+};
+
+FIXTURE_VARIANT_ADD(aux_overwrite, sg)
+{
+	.pmu = "test_aux",
+};
+
+FIXTURE_VARIANT_ADD(aux_overwrite, contig)
+{
+	.pmu = "test_aux_contig",
+};
+
+static void init_spec(struct aux_spec *spec, const char *pmu, bool overwrite)
+{
+	memset(spec, 0, sizeof(*spec));
+	spec->pmu = pmu;
+	/* Of the CPU, not of a task: nothing but the tests stops it. */
+	spec->pid = -1;
+	spec->cpu = nth_cpu(0);
+	spec->overwrite = overwrite;
+	spec->aux_pages = AUX_PAGES;
+	spec->period = PERIOD;
+	attr_nmi(&spec->resume, 0, TAG_RESUME);
+	attr_nmi(&spec->pause, 0, TAG_PAUSE);
+}
+
+FIXTURE_SETUP(aux_overwrite)
+{
+	memset(self, 0, sizeof(*self));
+	init_spec(&self->spec, variant->pmu, true);
+	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
+	ASSERT_EQ(aux_group_open(&self->group, &self->spec), 0)
+		TH_LOG("%s", strerror(errno));
+	ASSERT_EQ(aux_group_enable(&self->group), 0);
+}
+
+FIXTURE_TEARDOWN(aux_overwrite)
+{
+	perf_records_free(&self->records);
+	aux_trace_free(&self->trace);
+	aux_group_close(&self->group);
+}
+
+static void read_overwritten(struct __test_metadata *_metadata,
+			     struct aux_trace *trace, struct aux_group *group)
+{
+	aux_trace_free(trace);
+	ASSERT_EQ(aux_trace_read_overwrite(trace, group), 0)
+		TH_LOG("%s", trace->error);
+}
+
+static bool woken_up(int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+
+	return poll(&pfd, 1, 0) == 1 && pfd.revents & POLLIN;
+}
+
+/* The area holds the newest packets, without a gap, up to aux_head. */
+TEST_F(aux_overwrite, newest_data_up_to_head)
+{
+	spin_ns(WRAPS * WRAP_NS);
+	ASSERT_EQ(aux_group_disable(&self->group), 0);
+	read_overwritten(_metadata, &self->trace, &self->group);
+
+	EXPECT_EQ(self->trace.packets, AUX_PAGES * 4096 / 32);
+	EXPECT_GE(self->trace.next_seq, (WRAPS - 1) * AUX_PAGES * 4096 / 32);
+	EXPECT_LT(self->group.page->aux_head, self->group.area_size);
+	EXPECT_EQ(self->group.page->aux_head,
+		  self->trace.next_seq * 32 % self->group.area_size);
+}
+
+/* What comes after disable and enable goes on where it stopped. */
+TEST_F(aux_overwrite, goes_on_after_disable)
+{
+	__u64 seq;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		seq = self->trace.next_seq;
+		ASSERT_EQ(aux_group_enable(&self->group), 0);
+		spin_ns(WRAP_NS / 3);
+		ASSERT_EQ(aux_group_disable(&self->group), 0);
+		read_overwritten(_metadata, &self->trace, &self->group);
+		EXPECT_GT(self->trace.next_seq, seq + 2);
+	}
+}
+
+/* Whatever user space writes there: nothing stops, and nothing is kept. */
+TEST_F(aux_overwrite, tail_is_ignored)
+{
+	static const __u64 tails[] = {
+		0, 32, AUX_PAGES * 4096, 1ULL << 40, -1ULL,
+	};
+	__u64 seq;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(tails); i++) {
+		seq = self->trace.next_seq;
+		self->group.page->aux_tail = tails[i];
+		ASSERT_EQ(aux_group_enable(&self->group), 0);
+		spin_ns(3 * WRAP_NS);
+		ASSERT_EQ(aux_group_disable(&self->group), 0);
+		read_overwritten(_metadata, &self->trace, &self->group);
+		EXPECT_GE(self->trace.next_seq, seq + 2 * AUX_PAGES * 4096 / 32);
+		EXPECT_EQ(self->group.page->aux_tail, tails[i]);
+	}
+}
+
+TEST_F(aux_overwrite, no_wakeups)
+{
+	int i;
+
+	for (i = 0; i < WRAPS; i++) {
+		spin_ns(WRAP_NS);
+		ASSERT_FALSE(woken_up(self->group.aux));
+	}
+	ASSERT_EQ(aux_group_disable(&self->group), 0);
+	EXPECT_FALSE(woken_up(self->group.aux));
+}
+
+/* Every AUX record that there is has the flag, and lies in the area. */
+TEST_F(aux_overwrite, flag_on_records)
+{
+	const struct perf_record *rec;
+	size_t i;
+	int n;
+
+	for (n = 0; n < 5; n++) {
+		ASSERT_EQ(aux_group_enable(&self->group), 0);
+		spin_ns(2 * WRAP_NS);
+		ASSERT_EQ(aux_group_disable(&self->group), 0);
+	}
+	ASSERT_EQ(perf_records_read(&self->records, &self->group), 0);
+	EXPECT_GE(perf_records_count(&self->records, PERF_RECORD_AUX, 0), 5);
+
+	for (i = 0; i < self->records.nr; i++) {
+		rec = &self->records.rec[i];
+		if (rec->type != PERF_RECORD_AUX)
+			continue;
+		EXPECT_EQ(rec->flags, PERF_AUX_FLAG_OVERWRITE);
+		EXPECT_LT(rec->offset, self->group.area_size);
+		EXPECT_LE(rec->size, self->group.area_size);
+	}
+}
+
+static void ten_windows(struct __test_metadata *_metadata,
+			struct aux_group *group)
+{
+	int i;
+
+	ASSERT_EQ(aux_group_enable(group), 0);
+	ASSERT_EQ(nmi_fire(1, TAG_PAUSE), 0);
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(nmi_fire(1, TAG_RESUME), 0);
+		spin_ns(20 * PERIOD);
+		ASSERT_EQ(nmi_fire(1, TAG_PAUSE), 0);
+		spin_ns(20 * PERIOD);
+	}
+	ASSERT_EQ(aux_group_disable(group), 0);
+}
+
+static size_t gated_windows(const struct aux_trace *trace)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < trace->nr; i++)
+		n += trace->win[i].opened_by == TEST_PERF_AUX_BY_RESUME &&
+		     trace->win[i].closed_by == TEST_PERF_AUX_BY_PAUSE;
+
+	return n;
+}
+
+/*
+ * Gates work as in normal mode. The area holds a millisecond of windows: if the
+ * machine stalls for that long in one of them, the others are overwritten.
+ */
+TEST_F(aux_overwrite, gates)
+{
+	size_t windows = 0;
+	int i;
+
+	for (i = 0; i < 50 && windows < 5; i++) {
+		ten_windows(_metadata, &self->group);
+		read_overwritten(_metadata, &self->trace, &self->group);
+		windows = gated_windows(&self->trace);
+	}
+	ASSERT_GE(windows, 5)
+		TH_LOG("%zu windows in the area", windows);
+	EXPECT_EQ(self->trace.win[self->trace.nr - 1].closed_by,
+		  TEST_PERF_AUX_BY_PAUSE);
+}
+
+/* --- The same on a normal mapping --- */
+
+FIXTURE(aux_normal)
+{
+	struct aux_spec spec;
+	struct aux_group group;
+	struct perf_records records;
+	struct aux_trace trace;
+};
+
+FIXTURE_SETUP(aux_normal)
+{
+	memset(self, 0, sizeof(*self));
+	init_spec(&self->spec, "test_aux", false);
+	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
+	ASSERT_EQ(aux_group_open(&self->group, &self->spec), 0)
+		TH_LOG("%s", strerror(errno));
+	ASSERT_EQ(aux_group_enable(&self->group), 0);
+}
+
+FIXTURE_TEARDOWN(aux_normal)
+{
+	perf_records_free(&self->records);
+	aux_trace_free(&self->trace);
+	aux_group_close(&self->group);
+}
+
+static bool was_truncated(const struct perf_records *records)
+{
+	size_t i;
+
+	for (i = 0; i < records->nr; i++) {
+		if (records->rec[i].type == PERF_RECORD_AUX &&
+		    records->rec[i].flags & PERF_AUX_FLAG_TRUNCATED)
+			return true;
+	}
+
+	return false;
+}
+
+/* One packet alone may be left: no room for START and STOP. */
+static int wait_until_full(const struct aux_group *group)
+{
+	__u64 end = clock_ns() + 10000000000ULL;
+	__u64 full = group->page->aux_tail + group->area_size - 32;
+
+	while (__atomic_load_n(&group->page->aux_head, __ATOMIC_ACQUIRE) < full) {
+		if (clock_ns() > end)
+			return -1;
+	}
+
+	return 0;
+}
+
+/* Stops when it is full, says so, and wakes the reader. */
+TEST_F(aux_normal, stops_when_full)
+{
+	ASSERT_EQ(wait_until_full(&self->group), 0)
+		TH_LOG("not full within ten seconds");
+	spin_ns(WRAPS * WRAP_NS);
+	EXPECT_TRUE(woken_up(self->group.aux));
+	ASSERT_EQ(perf_records_read(&self->records, &self->group), 0);
+	EXPECT_TRUE(was_truncated(&self->records));
+	EXPECT_LE(self->group.page->aux_head, self->group.area_size);
+
+	ASSERT_EQ(aux_trace_read(&self->trace, &self->group), 0)
+		TH_LOG("%s", self->trace.error);
+	EXPECT_EQ(self->trace.packets, self->group.page->aux_head / 32);
+	EXPECT_EQ(self->trace.win[self->trace.nr - 1].closed_by,
+		  TEST_PERF_AUX_BY_FULL);
+}
+
+/* With room again, aux_head counts on: no offset, and nothing is missing. */
+TEST_F(aux_normal, goes_on_when_read)
+{
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(wait_until_full(&self->group), 0)
+			TH_LOG("%d: not full within ten seconds", i);
+		ASSERT_EQ(aux_trace_read(&self->trace, &self->group), 0)
+			TH_LOG("%s", self->trace.error);
+		ASSERT_EQ(aux_group_enable(&self->group), 0);
+	}
+	ASSERT_EQ(aux_group_disable(&self->group), 0);
+	ASSERT_EQ(aux_trace_read(&self->trace, &self->group), 0)
+		TH_LOG("%s", self->trace.error);
+
+	EXPECT_GE(self->trace.packets, 10 * (AUX_PAGES * 4096 / 32 - 1));
+	EXPECT_EQ(self->group.page->aux_head, self->trace.packets * 32);
+	ASSERT_EQ(perf_records_read(&self->records, &self->group), 0);
+	for (i = 0; i < (int)self->records.nr; i++)
+		EXPECT_FALSE(self->records.rec[i].type == PERF_RECORD_AUX &&
+			     self->records.rec[i].flags & PERF_AUX_FLAG_OVERWRITE);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * AUX sampling in a group that is gated as well. A sample switches the trace off
+ * and on again, so the two have to know of each other.
+ *
+ * Expected: each sample holds the newest packets, without a gap; one taken while
+ * tracing is paused doesn't make it run, one taken while it runs doesn't end it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/ioctl.h>
+
+#include "../kselftest_harness.h"
+#include "aux_common.h"
+
+#define ROUNDS		50
+#define WINDOW_NS	200000
+#define SAMPLE_SIZE	512
+#define TAG_RESUME	1
+#define TAG_PAUSE	2
+#define TAG_SAMPLE	3
+
+struct sampling {
+	struct aux_spec spec;
+	struct aux_group group;
+	struct perf_records records;
+	struct aux_trace trace;
+	int sampler;
+	__u64 sampler_id;
+};
+
+FIXTURE(aux_sample)
+{
+	struct sampling s;
+};
+
+FIXTURE_SETUP(aux_sample)
+{
+	struct sampling *s = &self->s;
+	struct perf_event_attr attr;
+
+	memset(s, 0, sizeof(*s));
+	/* Of the CPU, not of a task: so no window is cut by a switch of tasks. */
+	s->spec.pid = -1;
+	s->spec.cpu = nth_cpu(0);
+	s->spec.overwrite = true;
+	s->spec.start_paused = true;
+	s->spec.aux_pages = 512;
+	attr_nmi(&s->spec.resume, 0, TAG_RESUME);
+	attr_nmi(&s->spec.pause, 0, TAG_PAUSE);
+	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
+	ASSERT_EQ(aux_group_open(&s->group, &s->spec), 0)
+		TH_LOG("%s", strerror(errno));
+
+	attr_nmi(&attr, 0, TAG_SAMPLE);
+	attr.sample_type |= PERF_SAMPLE_AUX;
+	attr.aux_sample_size = SAMPLE_SIZE;
+	s->sampler = perf_open(&attr, -1, s->spec.cpu, s->group.aux);
+	ASSERT_GE(s->sampler, 0)
+		TH_LOG("%s", strerror(errno));
+	ASSERT_EQ(ioctl(s->sampler, PERF_EVENT_IOC_SET_OUTPUT, s->group.aux), 0);
+	s->sampler_id = perf_id(s->sampler);
+	ASSERT_EQ(aux_group_enable(&s->group), 0);
+}
+
+FIXTURE_TEARDOWN(aux_sample)
+{
+	struct sampling *s = &self->s;
+
+	perf_records_free(&s->records);
+	aux_trace_free(&s->trace);
+	close(s->sampler);
+	aux_group_close(&s->group);
+}
+
+/* The newest sample, or NULL if there is none since the last call. */
+static const struct perf_record *take_sample(struct __test_metadata *_metadata,
+					     struct sampling *s)
+{
+	const struct perf_record *rec;
+
+	perf_records_free(&s->records);
+	ASSERT_EQ(nmi_fire(1, TAG_SAMPLE), 0);
+	ASSERT_EQ(perf_records_read(&s->records, &s->group), 0);
+	if (!s->records.nr)
+		return NULL;
+
+	rec = &s->records.rec[s->records.nr - 1];
+
+	return rec->id == s->sampler_id ? rec : NULL;
+}
+
+TEST_F(aux_sample, samples_and_gates)
+{
+	const struct perf_record *rec;
+	struct sampling *s = &self->s;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		ASSERT_EQ(nmi_fire(1, TAG_RESUME), 0);
+		spin_ns(WINDOW_NS);
+		rec = take_sample(_metadata, s);
+		ASSERT_NE(NULL, rec);
+		ASSERT_EQ(rec->sampled, SAMPLE_SIZE);
+		ASSERT_TRUE(rec->intact);
+		EXPECT_EQ(rec->newest.type, TEST_PERF_AUX_STOP);
+		EXPECT_EQ(rec->newest.why, TEST_PERF_AUX_BY_SNAPSHOT);
+		EXPECT_GE(rec->newest.time, rec->time);
+
+		spin_ns(WINDOW_NS);
+		ASSERT_EQ(nmi_fire(1, TAG_PAUSE), 0);
+		spin_ns(WINDOW_NS);
+		rec = take_sample(_metadata, s);
+		ASSERT_NE(NULL, rec);
+		ASSERT_TRUE(rec->intact);
+		EXPECT_EQ(rec->newest.type, TEST_PERF_AUX_STOP);
+		EXPECT_EQ(rec->newest.why, TEST_PERF_AUX_BY_PAUSE);
+		spin_ns(WINDOW_NS);
+	}
+
+	ASSERT_EQ(aux_group_disable(&s->group), 0);
+	ASSERT_EQ(aux_trace_read_overwrite(&s->trace, &s->group), 0)
+		TH_LOG("%s", s->trace.error);
+
+	/* Samples don't show in the windows: those of the gates are left. */
+	ASSERT_EQ(s->trace.nr, ROUNDS);
+	for (i = 0; i < ROUNDS; i++) {
+		EXPECT_EQ(s->trace.win[i].opened_by, TEST_PERF_AUX_BY_RESUME);
+		EXPECT_EQ(s->trace.win[i].closed_by, TEST_PERF_AUX_BY_PAUSE);
+	}
+}
+
+TEST_HARNESS_MAIN

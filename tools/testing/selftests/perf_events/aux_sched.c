@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Whether AUX area tracing is paused belongs to the event: it survives being
+ * scheduled out and in, moving to another CPU, disable and enable. A child's
+ * event begins with what the attribute says, and never takes over what another
+ * task went through.
+ *
+ * Expected: each test passes. On a kernel that hands the contexts of parent and
+ * child to each other when they switch, child_keeps_its_own_level fails.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "../kselftest_harness.h"
+#include "aux_common.h"
+
+/* Rare system calls: other tasks on the CPU don't disturb. */
+#define AT_RESUME	"syscalls/sys_enter_sched_get_priority_max"
+#define AT_PAUSE	"syscalls/sys_enter_sched_get_priority_min"
+
+#define SWITCHES	200
+#define WINDOW_NS	100000
+
+FIXTURE(aux_sched)
+{
+	struct aux_spec spec;
+	struct aux_group group;
+	struct aux_trace trace;
+	int cpu;
+};
+
+FIXTURE_SETUP(aux_sched)
+{
+	struct aux_spec *spec = &self->spec;
+
+	memset(self, 0, sizeof(*self));
+	self->group.aux = -1;
+	self->group.resume = -1;
+	self->group.pause = -1;
+	spec->cpu = -1;
+	spec->start_paused = true;
+	spec->aux_pages = 1024;
+	if (attr_tracepoint(&spec->resume, AT_RESUME) ||
+	    attr_tracepoint(&spec->pause, AT_PAUSE))
+		SKIP_SETUP("no syscall tracepoints (CONFIG_FTRACE_SYSCALLS)");
+
+	self->cpu = nth_cpu(0);
+	ASSERT_EQ(pin_to_cpu(self->cpu), 0);
+}
+
+FIXTURE_TEARDOWN(aux_sched)
+{
+	aux_trace_free(&self->trace);
+	aux_group_close(&self->group);
+}
+
+static void pass_resume(void)
+{
+	syscall(__NR_sched_get_priority_max, 0);
+}
+
+static void pass_pause(void)
+{
+	syscall(__NR_sched_get_priority_min, 0);
+}
+
+static void open_and_enable(struct __test_metadata *_metadata,
+			    struct aux_group *group, const struct aux_spec *spec)
+{
+	ASSERT_EQ(aux_group_open(group, spec), 0)
+		TH_LOG("%s", strerror(errno));
+	ASSERT_EQ(aux_group_enable(group), 0);
+}
+
+static void read_trace(struct __test_metadata *_metadata,
+		       struct aux_trace *trace, struct aux_group *group)
+{
+	aux_group_disable(group);
+	ASSERT_EQ(aux_trace_read(trace, group), 0)
+		TH_LOG("%s", trace->error);
+}
+
+static bool passes(int in, int out)
+{
+	char token = 0;
+
+	return write(out, &token, 1) == 1 && read(in, &token, 1) == 1;
+}
+
+static void answer(int in, int out)
+{
+	char token;
+
+	while (read(in, &token, 1) == 1) {
+		spin_ns(20000);
+		if (write(out, &token, 1) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+/* A task on the same CPU that answers: each answer is two context switches. */
+struct partner {
+	pid_t pid;
+	int to, from;
+};
+
+static int partner_start(struct partner *partner)
+{
+	int to[2], from[2];
+
+	if (pipe(to) || pipe(from))
+		return -1;
+
+	partner->pid = fork();
+	if (!partner->pid) {
+		close(to[1]);
+		close(from[0]);
+		answer(to[0], from[1]);
+	}
+	close(to[0]);
+	close(from[1]);
+	partner->to = to[1];
+	partner->from = from[0];
+
+	return partner->pid < 0 ? -1 : 0;
+}
+
+static int partner_switch(struct partner *partner, int times)
+{
+	while (times--) {
+		if (!passes(partner->from, partner->to))
+			return -1;
+		spin_ns(20000);
+	}
+
+	return 0;
+}
+
+static void partner_stop(struct partner *partner)
+{
+	close(partner->to);
+	close(partner->from);
+	waitpid(partner->pid, NULL, 0);
+}
+
+static unsigned int windows_of(const struct aux_trace *trace, pid_t tid)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < trace->nr; i++)
+		n += trace->win[i].tid == (__u32)tid;
+
+	return n;
+}
+
+static bool in_window(const struct aux_trace *trace, __u64 time)
+{
+	size_t i;
+
+	for (i = 0; i < trace->nr; i++) {
+		if (time >= trace->win[i].start && time < trace->win[i].stop)
+			return true;
+	}
+
+	return false;
+}
+
+TEST_F(aux_sched, resumed_survives_sleep)
+{
+	struct partner partner;
+	unsigned int i;
+
+	ASSERT_EQ(partner_start(&partner), 0);
+	open_and_enable(_metadata, &self->group, &self->spec);
+	pass_resume();
+	ASSERT_EQ(partner_switch(&partner, SWITCHES), 0);
+	pass_pause();
+	read_trace(_metadata, &self->trace, &self->group);
+	partner_stop(&partner);
+
+	EXPECT_GE(self->trace.nr, SWITCHES);
+	EXPECT_EQ(self->trace.win[0].opened_by, TEST_PERF_AUX_BY_RESUME);
+	for (i = 1; i < self->trace.nr; i++)
+		EXPECT_EQ(self->trace.win[i].opened_by, TEST_PERF_AUX_BY_START);
+	EXPECT_EQ(self->trace.win[i - 1].closed_by, TEST_PERF_AUX_BY_PAUSE);
+}
+
+TEST_F(aux_sched, paused_survives_sleep)
+{
+	struct partner partner;
+
+	ASSERT_EQ(partner_start(&partner), 0);
+	self->spec.start_paused = false;
+	open_and_enable(_metadata, &self->group, &self->spec);
+	pass_pause();
+	ASSERT_EQ(partner_switch(&partner, SWITCHES), 0);
+	read_trace(_metadata, &self->trace, &self->group);
+	partner_stop(&partner);
+
+	/* Before the pause; a preemption there makes it more than one. */
+	ASSERT_GE(self->trace.nr, 1);
+	EXPECT_LE(self->trace.nr, 10);
+	EXPECT_EQ(self->trace.win[self->trace.nr - 1].closed_by,
+		  TEST_PERF_AUX_BY_PAUSE);
+}
+
+TEST_F(aux_sched, start_paused_survives_sleep)
+{
+	struct partner partner;
+
+	ASSERT_EQ(partner_start(&partner), 0);
+	open_and_enable(_metadata, &self->group, &self->spec);
+	ASSERT_EQ(partner_switch(&partner, SWITCHES), 0);
+	read_trace(_metadata, &self->trace, &self->group);
+	partner_stop(&partner);
+
+	EXPECT_EQ(self->trace.packets, 0);
+}
+
+TEST_F(aux_sched, level_moves_to_another_cpu)
+{
+	int other = nth_cpu(0), i;
+	bool seen[2] = { };
+	size_t n;
+
+	/* pin_to_cpu() in the setup has left one CPU to this task. */
+	for (i = 0; i < CPU_SETSIZE && other == self->cpu; i++) {
+		if (i != self->cpu && !pin_to_cpu(i))
+			other = i;
+	}
+	if (other == self->cpu)
+		SKIP(return, "one CPU only");
+
+	open_and_enable(_metadata, &self->group, &self->spec);
+	pass_resume();
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(pin_to_cpu(i & 1 ? other : self->cpu), 0);
+		spin_ns(WINDOW_NS);
+	}
+	pass_pause();
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(pin_to_cpu(i & 1 ? other : self->cpu), 0);
+		spin_ns(WINDOW_NS);
+	}
+	read_trace(_metadata, &self->trace, &self->group);
+
+	ASSERT_GE(self->trace.nr, 20);
+	EXPECT_EQ(self->trace.win[self->trace.nr - 1].closed_by,
+		  TEST_PERF_AUX_BY_PAUSE);
+	for (n = 0; n < self->trace.nr; n++) {
+		seen[0] |= self->trace.win[n].cpu == self->cpu;
+		seen[1] |= self->trace.win[n].cpu == other;
+	}
+	EXPECT_TRUE(seen[0] && seen[1]);
+}
+
+TEST_F(aux_sched, level_survives_disable_and_enable)
+{
+	__u64 off;
+
+	open_and_enable(_metadata, &self->group, &self->spec);
+	pass_resume();
+	ASSERT_EQ(aux_group_disable(&self->group), 0);
+	off = clock_ns();
+	spin_ns(WINDOW_NS);
+	ASSERT_EQ(aux_group_enable(&self->group), 0);
+	spin_ns(WINDOW_NS);
+	pass_pause();
+	ASSERT_EQ(aux_group_disable(&self->group), 0);
+	ASSERT_EQ(aux_group_enable(&self->group), 0);
+	spin_ns(WINDOW_NS);
+	read_trace(_metadata, &self->trace, &self->group);
+
+	ASSERT_GE(self->trace.nr, 2);
+	EXPECT_FALSE(in_window(&self->trace, off));
+	EXPECT_GT(self->trace.win[self->trace.nr - 1].start, off);
+	EXPECT_EQ(self->trace.win[0].opened_by, TEST_PERF_AUX_BY_RESUME);
+	EXPECT_EQ(self->trace.win[self->trace.nr - 1].closed_by,
+		  TEST_PERF_AUX_BY_PAUSE);
+}
+
+/* Per CPU: who runs doesn't matter. */
+TEST_F(aux_sched, cpu_event_sees_all_tasks)
+{
+	struct partner partner;
+
+	self->spec.pid = -1;
+	self->spec.cpu = self->cpu;
+	ASSERT_EQ(partner_start(&partner), 0);
+	open_and_enable(_metadata, &self->group, &self->spec);
+	pass_resume();
+	ASSERT_EQ(partner_switch(&partner, SWITCHES), 0);
+	pass_pause();
+	read_trace(_metadata, &self->trace, &self->group);
+	partner_stop(&partner);
+
+	/* One window: switches of tasks don't cut it. */
+	ASSERT_EQ(self->trace.nr, 1);
+	EXPECT_EQ(self->trace.win[0].opened_by, TEST_PERF_AUX_BY_RESUME);
+	EXPECT_EQ(self->trace.win[self->trace.nr - 1].closed_by,
+		  TEST_PERF_AUX_BY_PAUSE);
+}
+
+/* --- Inherited events --- */
+
+static void inherit_spec(struct aux_spec *spec, int cpu, bool start_paused)
+{
+	spec->inherit = true;
+	spec->cpu = cpu;
+	spec->start_paused = start_paused;
+}
+
+/* The parent is resumed before and after the fork, the child isn't. */
+TEST_F(aux_sched, child_starts_paused)
+{
+	struct partner partner;
+
+	inherit_spec(&self->spec, self->cpu, true);
+	open_and_enable(_metadata, &self->group, &self->spec);
+	pass_resume();
+	ASSERT_EQ(partner_start(&partner), 0);
+	ASSERT_EQ(partner_switch(&partner, SWITCHES), 0);
+	read_trace(_metadata, &self->trace, &self->group);
+	partner_stop(&partner);
+
+	EXPECT_GE(windows_of(&self->trace, getpid()), SWITCHES);
+	EXPECT_EQ(windows_of(&self->trace, partner.pid), 0);
+}
+
+/* The other way round: the parent is paused, and its child runs. */
+TEST_F(aux_sched, child_starts_running)
+{
+	struct partner partner;
+	unsigned int before;
+
+	inherit_spec(&self->spec, self->cpu, false);
+	open_and_enable(_metadata, &self->group, &self->spec);
+	pass_pause();
+	ASSERT_EQ(aux_trace_read(&self->trace, &self->group), 0);
+	before = windows_of(&self->trace, getpid());
+	ASSERT_EQ(partner_start(&partner), 0);
+	ASSERT_EQ(partner_switch(&partner, SWITCHES), 0);
+	read_trace(_metadata, &self->trace, &self->group);
+	partner_stop(&partner);
+
+	EXPECT_LE(windows_of(&self->trace, getpid()), before + 1);
+	EXPECT_GE(windows_of(&self->trace, partner.pid), SWITCHES);
+}
+
+/*
+ * Two tasks with equal contexts that switch to each other directly: the core
+ * would like to exchange the contexts rather than to reschedule the events.
+ */
+TEST_F(aux_sched, child_keeps_its_own_level)
+{
+	struct partner partner;
+	int round;
+
+	inherit_spec(&self->spec, self->cpu, true);
+	self->spec.aux_pages = 2048;
+	open_and_enable(_metadata, &self->group, &self->spec);
+	ASSERT_EQ(partner_start(&partner), 0);
+
+	for (round = 0; round < 20; round++) {
+		pass_resume();
+		ASSERT_EQ(partner_switch(&partner, 25), 0);
+		pass_pause();
+		ASSERT_EQ(partner_switch(&partner, 25), 0);
+	}
+	read_trace(_metadata, &self->trace, &self->group);
+	partner_stop(&partner);
+
+	EXPECT_GE(windows_of(&self->trace, getpid()), 20 * 25);
+	EXPECT_LE(windows_of(&self->trace, getpid()), 20 * 25 * 2);
+	EXPECT_EQ(windows_of(&self->trace, partner.pid), 0);
+}
+
+/* A gate that the child passes is its own, and leaves the parent alone. */
+TEST_F(aux_sched, child_passes_its_own_gate)
+{
+	struct aux_actions act = { };
+	int status;
+	pid_t child;
+
+	inherit_spec(&self->spec, self->cpu, true);
+	open_and_enable(_metadata, &self->group, &self->spec);
+	child = fork();
+	if (!child) {
+		pass_resume();
+		spin_ns(WINDOW_NS);
+		pass_pause();
+		spin_ns(WINDOW_NS);
+		_exit(0);
+	}
+	ASSERT_GT(child, 0);
+	ASSERT_EQ(waitpid(child, &status, 0), child);
+	spin_ns(WINDOW_NS);
+	ASSERT_EQ(aux_actions_read(&self->group, &act), 0);
+	read_trace(_metadata, &self->trace, &self->group);
+
+	EXPECT_EQ(act.requested, 0);
+	EXPECT_EQ(act.paused, 1);
+	EXPECT_GE(windows_of(&self->trace, child), 1);
+	EXPECT_EQ(windows_of(&self->trace, child), self->trace.nr);
+	EXPECT_EQ(self->trace.win[0].opened_by, TEST_PERF_AUX_BY_RESUME);
+	EXPECT_EQ(self->trace.win[self->trace.nr - 1].closed_by,
+		  TEST_PERF_AUX_BY_PAUSE);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * No gate is missed, wherever it hits: gates overflow by NMI in the middle of
+ * the driver's start, stop and interrupt handler, of AUX samples, and of other
+ * gates' pauses and resumes.
+ *
+ * Expected: when all is quiet, the trace is in the state that the last gate
+ * asked for, and the number of requests is what the gates counted, each carried
+ * out or superseded by a later one. A kernel that drops the action of a gate
+ * that finds the trace busy fails: state and numbers differ.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include "../kselftest_harness.h"
+#include "aux_common.h"
+
+#define TAG_RESUME	1
+#define TAG_PAUSE	2
+#define TAG_SAMPLE	3
+#define SAMPLE_SIZE	256
+
+/* Rare system calls: other tasks on the CPU don't disturb. */
+#define AT_RESUME	"syscalls/sys_enter_sched_get_priority_max"
+#define AT_PAUSE	"syscalls/sys_enter_sched_get_priority_min"
+#define AT_SAMPLE	"syscalls/sys_enter_sched_getscheduler"
+
+/*
+ * One CPU's group: gates by NMI (those of struct aux_group) and by software,
+ * and what takes AUX samples, by NMI and by software.
+ */
+struct site {
+	int cpu;
+	struct aux_spec spec;
+	struct aux_group group;
+	int soft_resume, soft_pause;
+	int soft_sample, nmi_sample;
+	unsigned long rounds;
+};
+
+static void soft_resume(void)
+{
+	syscall(__NR_sched_get_priority_max, 0);
+}
+
+static void soft_pause(void)
+{
+	syscall(__NR_sched_get_priority_min, 0);
+}
+
+static void soft_sample(void)
+{
+	syscall(__NR_sched_getscheduler, 0);
+}
+
+/* ->stop() and ->start() of the AUX event, while all the gates are active */
+static void stop_and_start(struct site *site)
+{
+	__u64 period = 1;
+
+	ioctl(site->group.aux, PERF_EVENT_IOC_PERIOD, &period);
+}
+
+static int add_gate(struct site *site, const char *tracepoint, bool resume)
+{
+	struct perf_event_attr attr;
+
+	if (attr_tracepoint(&attr, tracepoint))
+		return -1;
+	attr.aux_resume = resume;
+	attr.aux_pause = !resume;
+
+	return perf_open(&attr, -1, site->cpu, site->group.aux);
+}
+
+static int add_sampler(struct site *site, struct perf_event_attr *attr)
+{
+	int fd;
+
+	attr->sample_type |= PERF_SAMPLE_AUX;
+	attr->aux_sample_size = SAMPLE_SIZE;
+	fd = perf_open(attr, -1, site->cpu, site->group.aux);
+	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, site->group.aux))
+		return -1;
+
+	return fd;
+}
+
+static int add_samplers(struct site *site)
+{
+	struct perf_event_attr attr;
+
+	attr_nmi(&attr, 0, TAG_SAMPLE);
+	site->nmi_sample = add_sampler(site, &attr);
+	if (site->nmi_sample < 0 ||
+	    attr_tracepoint(&attr, AT_SAMPLE))
+		return -1;
+	site->soft_sample = add_sampler(site, &attr);
+
+	return site->soft_sample < 0 ? -1 : 0;
+}
+
+static int site_open(struct site *site, int cpu, bool overwrite)
+{
+	memset(site, 0, sizeof(*site));
+	site->cpu = cpu;
+	site->spec.pid = -1;
+	site->spec.cpu = cpu;
+	site->spec.start_paused = true;
+	site->spec.overwrite = overwrite;
+	site->spec.watermark = 8192;
+	attr_nmi(&site->spec.resume, 0, TAG_RESUME);
+	attr_nmi(&site->spec.pause, 0, TAG_PAUSE);
+	if (aux_group_open(&site->group, &site->spec))
+		return -1;
+
+	/* Samples of gates are of no interest here. */
+	if (ioctl(site->group.resume, PERF_EVENT_IOC_SET_OUTPUT, -1L) ||
+	    ioctl(site->group.pause, PERF_EVENT_IOC_SET_OUTPUT, -1L))
+		return -1;
+
+	site->soft_resume = add_gate(site, AT_RESUME, true);
+	site->soft_pause = add_gate(site, AT_PAUSE, false);
+	if (site->soft_resume < 0 || site->soft_pause < 0 || add_samplers(site))
+		return -1;
+
+	return aux_group_enable(&site->group);
+}
+
+static void site_close(struct site *site)
+{
+	close(site->soft_sample);
+	close(site->nmi_sample);
+	close(site->soft_pause);
+	close(site->soft_resume);
+	aux_group_close(&site->group);
+}
+
+/* Throw away the samples: the reader of a full buffer gets no AUX data. */
+static void site_drain(struct site *site)
+{
+	struct perf_event_mmap_page *page = site->group.page;
+
+	__atomic_store_n(&page->data_tail,
+			 __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE),
+			 __ATOMIC_RELEASE);
+}
+
+static unsigned long long site_gates(const struct site *site)
+{
+	return perf_count(site->group.resume) + perf_count(site->group.pause) +
+	       perf_count(site->soft_resume) + perf_count(site->soft_pause);
+}
+
+/*
+ * The modelled hardware: on or off? By its own account. A tick that hands out
+ * data switches off and on again: look until it wasn't there.
+ */
+static bool engine_is_on(int cpu)
+{
+	char on[32], off[32];
+	long long before, result;
+
+	snprintf(on, sizeof(on), "cpu%d.on", cpu);
+	snprintf(off, sizeof(off), "cpu%d.off", cpu);
+	do {
+		before = aux_stat(on);
+		result = before - aux_stat(off);
+	} while (aux_stat(on) != before);
+
+	return result == 1;
+}
+
+/*
+ * For a CPU on which no gate overflows right now: is the account exact, and the
+ * hardware in line with it? Returns the level.
+ */
+static bool check_quiet(struct __test_metadata *_metadata, struct site *site)
+{
+	struct aux_actions act = { .pending = -1 };
+
+	EXPECT_EQ(aux_actions_read(&site->group, &act), 0);
+	EXPECT_EQ(act.pending, 0);
+	EXPECT_EQ(act.requested, act.carried + act.superseded);
+	EXPECT_EQ(act.requested, site_gates(site));
+	EXPECT_EQ(engine_is_on(site->cpu), !act.paused);
+
+	return act.paused;
+}
+
+static bool lacks_tracepoints(void)
+{
+	struct perf_event_attr attr;
+
+	return attr_tracepoint(&attr, AT_RESUME) ||
+	       attr_tracepoint(&attr, AT_PAUSE) ||
+	       attr_tracepoint(&attr, AT_SAMPLE);
+}
+
+/* --- One gate at one point --- */
+
+FIXTURE(aux_point)
+{
+	struct site site;
+	struct aux_trace trace;
+	int old_rate;
+};
+
+FIXTURE_VARIANT(aux_point)
+{
+	unsigned int tag;
+};
+
+FIXTURE_VARIANT_ADD(aux_point, resume)
+{
+	.tag = TAG_RESUME,
+};
+
+FIXTURE_VARIANT_ADD(aux_point, pause)
+{
+	.tag = TAG_PAUSE,
+};
+
+FIXTURE_SETUP(aux_point)
+{
+	int cpu = nth_cpu(0);
+
+	if (lacks_tracepoints())
+		SKIP_SETUP("no syscall tracepoints (CONFIG_FTRACE_SYSCALLS)");
+
+	ASSERT_EQ(nmi_at(""), 0);
+	ASSERT_EQ(aux_stats_reset(), 0);
+	self->old_rate = set_max_sample_rate(RATE_UNLIMITED);
+	ASSERT_GT(self->old_rate, 0);
+	ASSERT_EQ(pin_to_cpu(cpu), 0);
+	ASSERT_EQ(site_open(&self->site, cpu, false), 0)
+		TH_LOG("%s", strerror(errno));
+}
+
+FIXTURE_TEARDOWN(aux_point)
+{
+	EXPECT_EQ(nmi_at(""), 0);
+	set_max_sample_rate(self->old_rate);
+	aux_trace_free(&self->trace);
+	site_close(&self->site);
+	EXPECT_EQ(aux_stat("total.protocol_errors"), 0);
+}
+
+/* The tick comes each millisecond, and sometimes hands out data. */
+static int wait_for_nmi(long long fired)
+{
+	__u64 end = clock_ns() + 5000000000ULL;
+
+	while (aux_stat("total.nmi_fired") == fired) {
+		if (clock_ns() > end)
+			return -1;
+	}
+
+	return 0;
+}
+
+static bool starts_with(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+/* Do what passes the point, from a level from which it does. */
+static void pass_point(struct site *site, const char *point)
+{
+	if (starts_with(point, "start-") || starts_with(point, "stop-"))
+		stop_and_start(site);
+	else if (starts_with(point, "snapshot-"))
+		soft_sample();
+	else if (starts_with(point, "pause-") || starts_with(point, "engine-off"))
+		soft_pause();
+	else if (!starts_with(point, "tick-"))
+		soft_resume();
+}
+
+static bool begins_paused(const char *point)
+{
+	return starts_with(point, "resume-") || starts_with(point, "engine-on") ||
+	       starts_with(point, "engine-write");
+}
+
+static void one_point(struct __test_metadata *_metadata, struct site *site,
+		      const char *point, unsigned int tag)
+{
+	long long fired = aux_stat("total.nmi_fired");
+	char rule[64];
+
+	if (begins_paused(point))
+		soft_pause();
+	else
+		soft_resume();
+
+	snprintf(rule, sizeof(rule), "%s:%u", point, tag);
+	ASSERT_EQ(nmi_at(rule), 0)
+		TH_LOG("%s: %s", rule, strerror(errno));
+	pass_point(site, point);
+	ASSERT_EQ(wait_for_nmi(fired), 0)
+		TH_LOG("%s: no NMI within five seconds", point);
+	ASSERT_EQ(nmi_at(""), 0);
+
+	/* The NMI came last, whatever it interrupted. */
+	EXPECT_EQ(check_quiet(_metadata, site), tag == TAG_PAUSE)
+		TH_LOG("%s", point);
+	site_drain(site);
+}
+
+TEST_F(aux_point, each_point)
+{
+	char points[2048], *point, *save;
+	int n = 0;
+
+	ASSERT_EQ(read_file("/sys/kernel/debug/test_perf_aux/points", points,
+			    sizeof(points)), 0);
+	for (point = strtok_r(points, "\n", &save); point;
+	     point = strtok_r(NULL, "\n", &save)) {
+		one_point(_metadata, &self->site, point, variant->tag);
+		ASSERT_EQ(aux_trace_read(&self->trace, &self->site.group), 0)
+			TH_LOG("%s: %s", point, self->trace.error);
+		n++;
+	}
+	EXPECT_GE(n, 30);
+}
+
+/* --- All gates at all points on all CPUs --- */
+
+#define MAX_CPUS	16
+#define MIN_GATES	1000000ULL
+
+/*
+ * How often a point fires. A pass through a pause or resume has about four
+ * points: with much less an action would bring forth more than one other.
+ */
+#define STORM_RULES	"all:1:13,all:2:17,all:3:29"
+
+FIXTURE(aux_storm)
+{
+	struct site site[MAX_CPUS];
+	int cpus;
+	int old_rate;
+};
+
+FIXTURE_SETUP(aux_storm)
+{
+	int i;
+
+	if (lacks_tracepoints())
+		SKIP_SETUP("no syscall tracepoints (CONFIG_FTRACE_SYSCALLS)");
+
+	ASSERT_EQ(nmi_at(""), 0);
+	ASSERT_EQ(aux_stats_reset(), 0);
+	self->old_rate = set_max_sample_rate(RATE_UNLIMITED);
+	ASSERT_GT(self->old_rate, 0);
+	for (i = 0; i < MAX_CPUS && nth_cpu(i) >= 0; i++) {
+		ASSERT_EQ(site_open(&self->site[i], nth_cpu(i), true), 0)
+			TH_LOG("%s", strerror(errno));
+	}
+	self->cpus = i;
+}
+
+FIXTURE_TEARDOWN(aux_storm)
+{
+	int i;
+
+	EXPECT_EQ(nmi_at(""), 0);
+	set_max_sample_rate(self->old_rate);
+	for (i = 0; i < self->cpus; i++)
+		site_close(&self->site[i]);
+	EXPECT_EQ(aux_stat("total.protocol_errors"), 0);
+}
+
+/* Every few steps something else, with periods that have nothing in common. */
+static void storm_step(struct site *site, unsigned long n)
+{
+	soft_resume();
+	soft_pause();
+	if (n % 3 == 0)
+		soft_sample();
+	if (n % 7 == 0)
+		stop_and_start(site);
+	if (n % 101 == 0)
+		nmi_fire(20, n & 1 ? TAG_RESUME : TAG_PAUSE);
+	if (n % 211 == 0) {
+		aux_group_disable(&site->group);
+		aux_group_enable(&site->group);
+	}
+	if (n % 16 == 0)
+		site_drain(site);
+}
+
+static void *storm_thread(void *arg)
+{
+	struct site *site = arg;
+	unsigned long n;
+
+	if (pin_to_cpu(site->cpu))
+		return "not pinned";
+
+	for (n = 0; n < site->rounds; n++)
+		storm_step(site, n);
+
+	return NULL;
+}
+
+static void storm_round(struct __test_metadata *_metadata, struct site *site,
+			int cpus)
+{
+	pthread_t thread[MAX_CPUS];
+	void *error;
+	int i;
+
+	ASSERT_EQ(nmi_at(STORM_RULES), 0);
+	for (i = 0; i < cpus; i++)
+		ASSERT_EQ(pthread_create(&thread[i], NULL, storm_thread, &site[i]), 0);
+	for (i = 0; i < cpus; i++) {
+		ASSERT_EQ(pthread_join(thread[i], &error), 0);
+		ASSERT_EQ(NULL, error);
+	}
+	ASSERT_EQ(nmi_at(""), 0);
+}
+
+/* Quiet: exact. And one more gate has the last word. */
+static void check_after_storm(struct __test_metadata *_metadata,
+			      struct site *site)
+{
+	bool paused = check_quiet(_metadata, site);
+
+	ASSERT_EQ(pin_to_cpu(site->cpu), 0);
+	ASSERT_EQ(nmi_fire(1, paused ? TAG_RESUME : TAG_PAUSE), 0);
+	EXPECT_EQ(check_quiet(_metadata, site), !paused);
+}
+
+TEST_F_TIMEOUT(aux_storm, exact, 300)
+{
+	unsigned long long gates = 0;
+	struct aux_actions act;
+	int i;
+
+	while (gates < MIN_GATES) {
+		for (i = 0; i < self->cpus; i++)
+			self->site[i].rounds = 20000;
+		storm_round(_metadata, self->site, self->cpus);
+		for (gates = 0, i = 0; i < self->cpus; i++) {
+			check_after_storm(_metadata, &self->site[i]);
+			gates += site_gates(&self->site[i]);
+		}
+		ASSERT_TRUE(_metadata->passed);
+	}
+	TH_LOG("%llu gates, %lld NMIs at points, %lld samples", gates,
+	       aux_stat("total.nmi_fired"), aux_stat("total.snapshots"));
+
+	/* The races that this is about did happen. */
+	for (i = 0; i < self->cpus; i++) {
+		ASSERT_EQ(aux_actions_read(&self->site[i].group, &act), 0);
+		TH_LOG("CPU %d: %llu requested, %llu carried out, %llu superseded",
+		       self->site[i].cpu, act.requested, act.carried,
+		       act.superseded);
+		EXPECT_GT(act.superseded, 1000);
+	}
+	EXPECT_GT(aux_stat("total.nmi_fired"), 10000);
+	/* Samples by NMI that found the trace half switched: nested sections */
+	EXPECT_GT(aux_stat("total.snapshots_missed"), 100);
+	EXPECT_EQ(nmi_stat("total.lost"), 0);
+}
+
+TEST_HARNESS_MAIN

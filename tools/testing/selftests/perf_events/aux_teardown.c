@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Groups of gated tracing are torn down while their gates overflow as fast as
+ * they can, from NMIs: closed in every order, by exit, by exec, by munmap.
+ *
+ * Expected: each test passes, the kernel's log stays clean and the kernel
+ * untainted, no event is leaked, and the test PMU saw no violation of what a
+ * driver may rely on.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+
+#include "../kselftest_harness.h"
+#include "aux_common.h"
+
+#define ROUNDS		10
+#define NMI_INTERVAL	5000	/* ns: more than the machine can do, often */
+#define BURN_NS		300000
+
+FIXTURE(aux_teardown)
+{
+	struct aux_spec spec;
+	struct aux_group group;
+	char tainted[32];
+};
+
+FIXTURE_SETUP(aux_teardown)
+{
+	struct aux_spec *spec = &self->spec;
+
+	memset(self, 0, sizeof(*self));
+	spec->cpu = -1;
+	spec->overwrite = true;
+	attr_nmi(&spec->resume, NMI_INTERVAL, 0);
+	attr_nmi(&spec->pause, NMI_INTERVAL, 0);
+
+	ASSERT_EQ(read_file("/proc/sys/kernel/tainted", self->tainted,
+			    sizeof(self->tainted)), 0);
+	ASSERT_EQ(aux_stats_reset(), 0);
+	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
+}
+
+FIXTURE_TEARDOWN(aux_teardown)
+{
+	char tainted[32] = "";
+
+	EXPECT_EQ(module_wait_unused("test_perf_aux"), 0)
+		TH_LOG("%d events are left", module_users("test_perf_aux"));
+	EXPECT_EQ(read_file("/proc/sys/kernel/tainted", tainted,
+			    sizeof(tainted)), 0);
+	EXPECT_STREQ(self->tainted, tainted);
+	EXPECT_EQ(aux_stat("total.protocol_errors"), 0);
+	/* The fire was there. */
+	if (!_metadata->skip)
+		EXPECT_GE(nmi_stat("total.overflows"), 100);
+}
+
+static void open_under_fire(struct __test_metadata *_metadata,
+			    struct aux_group *group, const struct aux_spec *spec)
+{
+	ASSERT_EQ(aux_group_open(group, spec), 0)
+		TH_LOG("%s", strerror(errno));
+	ASSERT_EQ(aux_group_enable(group), 0);
+	spin_ns(BURN_NS);
+}
+
+static void close_one(struct aux_group *group, int which)
+{
+	int *fds[] = { &group->aux, &group->resume, &group->pause };
+
+	close(*fds[which]);
+	*fds[which] = -1;
+}
+
+static void close_in_order(struct aux_group *group, const int order[3])
+{
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		close_one(group, order[i]);
+		spin_ns(BURN_NS);
+	}
+}
+
+static const int orders[6][3] = {
+	{ 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 },
+	{ 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },
+};
+
+/* First close, then unmap, so that the mapping holds the leader's buffer. */
+TEST_F(aux_teardown, close_in_all_orders)
+{
+	int i;
+
+	for (i = 0; i < ROUNDS * 6; i++) {
+		open_under_fire(_metadata, &self->group, &self->spec);
+		close_in_order(&self->group, orders[i % 6]);
+		aux_group_unmap(&self->group);
+	}
+}
+
+TEST_F(aux_teardown, unmap_then_close_in_all_orders)
+{
+	int i;
+
+	for (i = 0; i < ROUNDS * 6; i++) {
+		open_under_fire(_metadata, &self->group, &self->spec);
+		aux_group_unmap(&self->group);
+		spin_ns(BURN_NS);
+		close_in_order(&self->group, orders[i % 6]);
+	}
+}
+
+TEST_F(aux_teardown, cpu_event_in_all_orders)
+{
+	int i;
+
+	self->spec.pid = -1;
+	self->spec.cpu = nth_cpu(0);
+	for (i = 0; i < ROUNDS * 6; i++) {
+		open_under_fire(_metadata, &self->group, &self->spec);
+		close_in_order(&self->group, orders[i % 6]);
+		aux_group_unmap(&self->group);
+	}
+}
+
+/* From a CPU other than the one where the NMIs come in. */
+TEST_F(aux_teardown, close_from_another_cpu)
+{
+	int cpu = nth_cpu(0), other = -1, i;
+
+	for (i = 0; i < CPU_SETSIZE && other < 0; i++) {
+		if (i != cpu && !pin_to_cpu(i))
+			other = i;
+	}
+	if (other < 0)
+		SKIP(return, "one CPU only");
+
+	self->spec.pid = -1;
+	self->spec.cpu = cpu;
+	for (i = 0; i < ROUNDS * 6; i++) {
+		open_under_fire(_metadata, &self->group, &self->spec);
+		close_in_order(&self->group, orders[i % 6]);
+		aux_group_unmap(&self->group);
+	}
+}
+
+static void burn_forever(void)
+{
+	for (;;)
+		spin_ns(BURN_NS);
+}
+
+/* A child that burns until it is killed, or does what @end says. */
+static pid_t victim(int start, void (*end)(void))
+{
+	pid_t pid = fork();
+	char token;
+
+	if (pid)
+		return pid;
+
+	if (read(start, &token, 1) != 1)
+		_exit(1);
+	spin_ns(BURN_NS);
+	end();
+	_exit(0);
+}
+
+static void end_by_exit(void)
+{
+	_exit(0);
+}
+
+static void end_by_exec(void)
+{
+	execlp("true", "true", NULL);
+}
+
+static void run_victims(struct __test_metadata *_metadata,
+			struct aux_group *group, struct aux_spec *spec,
+			void (*end)(void), int kill_with)
+{
+	int start[2], i;
+	pid_t pid;
+
+	ASSERT_EQ(pipe(start), 0);
+	for (i = 0; i < ROUNDS * 2; i++) {
+		pid = victim(start[0], end);
+		ASSERT_GT(pid, 0);
+		spec->pid = pid;
+		ASSERT_EQ(aux_group_open(group, spec), 0)
+			TH_LOG("%s", strerror(errno));
+		ASSERT_EQ(aux_group_enable(group), 0);
+		ASSERT_EQ(write(start[1], "", 1), 1);
+		spin_ns(BURN_NS);
+		if (kill_with)
+			kill(pid, kill_with);
+		ASSERT_EQ(waitpid(pid, NULL, 0), pid);
+		aux_group_close(group);
+	}
+	close(start[0]);
+	close(start[1]);
+}
+
+TEST_F(aux_teardown, task_exits)
+{
+	run_victims(_metadata, &self->group, &self->spec, end_by_exit, 0);
+}
+
+TEST_F(aux_teardown, task_is_killed)
+{
+	run_victims(_metadata, &self->group, &self->spec, burn_forever, SIGKILL);
+}
+
+TEST_F(aux_teardown, task_execs)
+{
+	run_victims(_metadata, &self->group, &self->spec, end_by_exec, 0);
+}
+
+TEST_F(aux_teardown, gates_are_removed_on_exec)
+{
+	self->spec.resume.remove_on_exec = 1;
+	self->spec.pause.remove_on_exec = 1;
+	run_victims(_metadata, &self->group, &self->spec, end_by_exec, 0);
+}
+
+/* The leader goes, its gates become events of their own and fire on. */
+TEST_F(aux_teardown, leader_is_removed_on_exec)
+{
+	self->spec.leader_removed_on_exec = true;
+	run_victims(_metadata, &self->group, &self->spec, end_by_exec, 0);
+}
+
+static void fork_storm(int depth)
+{
+	pid_t pid[2] = { -1, -1 };
+	int i;
+
+	spin_ns(BURN_NS / 3);
+	for (i = 0; depth && i < 2; i++) {
+		pid[i] = fork();
+		if (!pid[i]) {
+			fork_storm(depth - 1);
+			_exit(0);
+		}
+	}
+	for (i = 0; i < 2; i++) {
+		if (pid[i] > 0)
+			waitpid(pid[i], NULL, 0);
+	}
+}
+
+/* Hundreds of inherited groups come and go. */
+TEST_F(aux_teardown, fork_storm)
+{
+	int i;
+
+	self->spec.inherit = true;
+	self->spec.cpu = nth_cpu(0);
+	for (i = 0; i < 3; i++) {
+		open_under_fire(_metadata, &self->group, &self->spec);
+		fork_storm(5);
+		aux_group_close(&self->group);
+	}
+}
+
+/* The parent's group is closed while its children live, and fork themselves. */
+TEST_F(aux_teardown, close_in_fork_storm)
+{
+	pid_t pid;
+	int i;
+
+	self->spec.inherit = true;
+	self->spec.cpu = nth_cpu(0);
+	for (i = 0; i < 6; i++) {
+		open_under_fire(_metadata, &self->group, &self->spec);
+		pid = fork();
+		if (!pid) {
+			fork_storm(4);
+			_exit(0);
+		}
+		ASSERT_GT(pid, 0);
+		spin_ns(3 * BURN_NS);
+		close_in_order(&self->group, orders[i]);
+		aux_group_unmap(&self->group);
+		ASSERT_EQ(waitpid(pid, NULL, 0), pid);
+	}
+}
+
+/* Disabled and enabled from outside, gate by gate and as a whole. */
+TEST_F(aux_teardown, disable_and_enable)
+{
+	struct aux_actions act = { .pending = -1 };
+	struct aux_group *group = &self->group;
+	int i;
+
+	open_under_fire(_metadata, group, &self->spec);
+	for (i = 0; i < ROUNDS * 20; i++) {
+		int fd = i % 3 == 0 ? group->aux :
+			 i % 3 == 1 ? group->resume : group->pause;
+
+		ASSERT_EQ(ioctl(fd, PERF_EVENT_IOC_DISABLE, 0), 0);
+		spin_ns(BURN_NS / 10);
+		ASSERT_EQ(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), 0);
+		spin_ns(BURN_NS / 10);
+	}
+	ASSERT_EQ(aux_group_disable(group), 0);
+	ASSERT_EQ(aux_actions_read(group, &act), 0);
+	EXPECT_EQ(act.pending, 0);
+	EXPECT_EQ(act.requested, act.carried + act.superseded);
+	EXPECT_EQ(act.requested,
+		  perf_count(group->resume) + perf_count(group->pause));
+	aux_group_close(group);
+}
+
+TEST_HARNESS_MAIN
