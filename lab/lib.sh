@@ -40,6 +40,20 @@ fix_build_identity() {
 	export KBUILD_BUILD_USER=flight KBUILD_BUILD_HOST=lab KBUILD_BUILD_VERSION=1
 }
 
+# run_again OUT ARG... - lab/run ARG..., all of its output into OUT. The known fault
+# of QEMU's TCG (90) is no result: then it runs again, twice at most.
+run_again() {
+	local out=$1 status tries
+
+	shift
+	for ((tries = 0; tries < 3; tries++)); do
+		status=0
+		"$lab_dir/run" "$@" >"$out" 2>&1 || status=$?
+		((status == 90)) || break
+	done
+	return "$status"
+}
+
 # step WHAT LOG CMD... - run a long command into a log, saying how far it is.
 # On failure the last lines of the log and its path go to stderr.
 step() {

@@ -75,6 +75,7 @@
  */
 #include <linux/export.h>
 #include <linux/kprobes.h>
+#include <linux/lockdep.h>
 #include <linux/perf_event.h>
 #include <linux/smp.h>
 
@@ -255,6 +256,8 @@ void perf_aux_gate(struct perf_event *gate)
 {
 	struct perf_event *event = READ_ONCE(gate->aux_event);
 
+	lockdep_assert_irqs_disabled();
+
 	if (!event)
 		return;
 
@@ -286,7 +289,9 @@ bool perf_aux_action_hold(struct perf_event *event)
 	struct perf_aux_action *act = &event->aux_action;
 	bool paused;
 
-	WRITE_ONCE(act->depth, act->depth + 1);
+	lockdep_assert_irqs_disabled();
+
+	WRITE_ONCE(act->depth, READ_ONCE(act->depth) + 1);
 	barrier();
 	paused = aux_level(READ_ONCE(act->request));
 	WRITE_ONCE(act->told, paused);
@@ -311,11 +316,13 @@ void perf_aux_action_release(struct perf_event *event)
 	struct perf_aux_action *act = &event->aux_action;
 	unsigned long request;
 
-	if (act->depth > 1) {
+	lockdep_assert_irqs_disabled();
+
+	if (READ_ONCE(act->depth) > 1) {
 		/* See "Sections that nest" at the top of the file. */
 		WRITE_ONCE(act->told, PERF_AUX_TOLD_UNKNOWN);
 		barrier();
-		WRITE_ONCE(act->depth, act->depth - 1);
+		WRITE_ONCE(act->depth, READ_ONCE(act->depth) - 1);
 		return;
 	}
 
