@@ -8,75 +8,78 @@
  * the file can't be read.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <linux/perf_event.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "../../../lib/test_perf_aux_uapi.h"
 
 #define NSEC_PER_SEC		1000000000ULL
+
+typedef unsigned long long u64;
+typedef unsigned int u32;
+
 #define PERF_RECORD_AUXTRACE	71	/* tools/lib/perf/include/perf/event.h */
 
 /* The word behind aux_sample_size, which older uapi headers name differently. */
 #define ATTR_AUX_ACTION		(offsetof(struct perf_event_attr, aux_sample_size) + 4)
-#define AUX_PAUSE		(1U << 1)
-#define AUX_RESUME		(1U << 2)
+#define AUX_PAUSE		0x2
+#define AUX_RESUME		0x4
 
 /* On-disk structures, tools/perf/Documentation/perf.data-file-format.txt */
 struct file_section {
-	uint64_t offset;
-	uint64_t size;
+	u64 offset;
+	u64 size;
 };
 
 struct file_header {
 	char magic[8];
-	uint64_t size;
-	uint64_t attr_size;
+	u64 size;
+	u64 attr_size;
 	struct file_section attrs;
 	struct file_section data;
 };
 
 struct auxtrace_record {
 	struct perf_event_header header;
-	uint64_t size;
-	uint64_t offset;
-	uint64_t reference;
-	uint32_t idx;
-	uint32_t tid;
-	uint32_t cpu;
-	uint32_t reserved;
+	u64 size;
+	u64 offset;
+	u64 reference;
+	u32 idx;
+	u32 tid;
+	u32 cpu;
+	u32 reserved;
 };
 
 struct gate_id {
-	uint64_t id;
-	uint64_t sample_type;
-	uint32_t action;
+	u64 id;
+	u64 sample_type;
+	u32 action;
 };
 
 struct gate {
-	uint64_t time;
-	uint32_t tid;
-	uint32_t cpu;
+	u64 time;
+	u32 tid;
+	u32 cpu;
 	bool pause;
 };
 
 struct window {
-	uint64_t begin, end;
-	uint64_t packets;
-	uint32_t tid, cpu;
+	u64 begin, end;
+	u64 packets;
+	u32 tid, cpu;
 	bool open;
 };
 
 /* Where the stream of one AUX buffer has got to. */
 struct stream {
 	bool seen, tracing, joins;
-	uint8_t joins_why;
-	uint64_t next_seq;
+	unsigned char joins_why;
+	u64 next_seq;
 	size_t window;
 };
 
@@ -92,34 +95,20 @@ static struct {
 	struct window *windows;
 	size_t nr_windows;
 	struct stream streams[MAX_STREAMS];
-	uint64_t packets;
+	u64 packets;
 	unsigned int faults;
 	bool by_cpu;
 } in;
 
-static void __attribute__((noreturn, format(printf, 1, 2))) die(const char *fmt, ...)
-{
-	va_list ap;
+#define die(fmt, ...) do {						\
+	fprintf(stderr, "aux_windows: " fmt "\n", ##__VA_ARGS__);	\
+	exit(2);							\
+} while (0)
 
-	va_start(ap, fmt);
-	fprintf(stderr, "aux_windows: ");
-	vfprintf(stderr, fmt, ap);
-	fprintf(stderr, "\n");
-	va_end(ap);
-	exit(2);
-}
-
-static void __attribute__((format(printf, 1, 2))) fault(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	printf("FAULT: ");
-	vprintf(fmt, ap);
-	printf("\n");
-	va_end(ap);
-	in.faults++;
-}
+#define fault(fmt, ...) do {						\
+	printf("FAULT: " fmt "\n", ##__VA_ARGS__);			\
+	in.faults++;							\
+} while (0)
 
 static void *grow(void *array, size_t nr, size_t size)
 {
@@ -133,7 +122,7 @@ static void *grow(void *array, size_t nr, size_t size)
 	return array;
 }
 
-static void *at(uint64_t offset, uint64_t size)
+static void *at(u64 offset, u64 size)
 {
 	if (offset > in.size || size > in.size - offset)
 		die("truncated file");
@@ -143,12 +132,12 @@ static void *at(uint64_t offset, uint64_t size)
 static void read_file(const char *path)
 {
 	FILE *f = fopen(path, "rb");
-	long size;
+	struct stat st;
 
-	if (!f || fseek(f, 0, SEEK_END) || (size = ftell(f)) < 0 || fseek(f, 0, SEEK_SET))
+	if (!f || fstat(fileno(f), &st))
 		die("%s: %s", path, strerror(errno));
 
-	in.size = size;
+	in.size = st.st_size;
 	in.bytes = malloc(in.size + 1);
 	if (!in.bytes)
 		die("out of memory");
@@ -159,18 +148,18 @@ static void read_file(const char *path)
 
 static void read_attrs(const struct file_header *header)
 {
-	uint64_t nr = header->attrs.size / header->attr_size;
+	u64 nr = header->attrs.size / header->attr_size;
 
-	for (uint64_t i = 0; i < nr; i++) {
+	for (u64 i = 0; i < nr; i++) {
 		char *entry = at(header->attrs.offset + i * header->attr_size, header->attr_size);
 		struct perf_event_attr *attr = (void *)entry;
 		struct file_section ids;
-		uint32_t action;
+		u32 action;
 
 		memcpy(&action, entry + ATTR_AUX_ACTION, sizeof(action));
 		memcpy(&ids, entry + header->attr_size - sizeof(ids), sizeof(ids));
 
-		for (uint64_t j = 0; j < ids.size / sizeof(uint64_t); j++) {
+		for (u64 j = 0; j < ids.size / sizeof(u64); j++) {
 			in.ids = grow(in.ids, in.nr_ids, sizeof(*in.ids));
 			memcpy(&in.ids[in.nr_ids].id, at(ids.offset + j * 8, 8), 8);
 			in.ids[in.nr_ids].sample_type = attr->sample_type;
@@ -179,7 +168,7 @@ static void read_attrs(const struct file_header *header)
 	}
 }
 
-static const struct gate_id *find_id(uint64_t id)
+static const struct gate_id *find_id(u64 id)
 {
 	for (size_t i = 0; i < in.nr_ids; i++)
 		if (in.ids[i].id == id)
@@ -190,7 +179,7 @@ static const struct gate_id *find_id(uint64_t id)
 /* Fields of a sample stand in the order of include/uapi/linux/perf_event.h. */
 static void read_sample(const struct perf_event_header *header)
 {
-	const uint64_t *field = (const uint64_t *)(header + 1);
+	const u64 *field = (const u64 *)(header + 1);
 	const struct gate_id *id = find_id(*field++);
 	struct gate *gate;
 
@@ -210,11 +199,11 @@ static void read_sample(const struct perf_event_header *header)
 		field++;
 	gate->tid = *field++ >> 32;
 	gate->time = *field++;
-	for (uint64_t type = PERF_SAMPLE_ADDR; type < PERF_SAMPLE_CPU; type <<= 1)
+	for (u64 type = PERF_SAMPLE_ADDR; type < PERF_SAMPLE_CPU; type <<= 1)
 		if (id->sample_type & type & (PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |
 					      PERF_SAMPLE_STREAM_ID))
 			field++;
-	gate->cpu = id->sample_type & PERF_SAMPLE_CPU ? (uint32_t)*field : 0;
+	gate->cpu = id->sample_type & PERF_SAMPLE_CPU ? (u32)*field : 0;
 }
 
 static void begin_window(struct stream *stream, const struct test_perf_aux_packet *packet)
@@ -222,7 +211,7 @@ static void begin_window(struct stream *stream, const struct test_perf_aux_packe
 	struct window *window;
 
 	if (stream->tracing)
-		fault("START in a window, at sequence number %" PRIu64, (uint64_t)packet->seq);
+		fault("START in a window, at sequence number %llu", (u64)packet->seq);
 	stream->tracing = true;
 	if (stream->joins && packet->why == stream->joins_why &&
 	    in.windows[stream->window].tid == packet->tid)
@@ -256,14 +245,14 @@ static void read_packet(struct stream *stream, const struct test_perf_aux_packet
 
 	if (packet->magic != TEST_PERF_AUX_MAGIC ||
 	    packet->check != test_perf_aux_check(packet)) {
-		fault("damaged packet where sequence number %" PRIu64 " is due",
+		fault("damaged packet where sequence number %llu is due",
 		      stream->next_seq);
 		return;
 	}
 
 	if (stream->seen && packet->seq != stream->next_seq)
-		fault("sequence number %" PRIu64 " where %" PRIu64 " is due",
-		      (uint64_t)packet->seq, stream->next_seq);
+		fault("sequence number %llu where %llu is due",
+		      (u64)packet->seq, stream->next_seq);
 	stream->seen = true;
 	stream->next_seq = packet->seq + 1;
 	in.packets++;
@@ -271,8 +260,8 @@ static void read_packet(struct stream *stream, const struct test_perf_aux_packet
 	if (packet->type == TEST_PERF_AUX_START)
 		begin_window(stream, packet);
 	if (!stream->tracing) {
-		fault("packet outside a window, at sequence number %" PRIu64,
-		      (uint64_t)packet->seq);
+		fault("packet outside a window, at sequence number %llu",
+		      (u64)packet->seq);
 		return;
 	}
 
@@ -285,7 +274,7 @@ static void read_packet(struct stream *stream, const struct test_perf_aux_packet
 }
 
 /* Returns the number of bytes of trace data that follow the record. */
-static uint64_t read_auxtrace(const struct perf_event_header *header)
+static u64 read_auxtrace(const struct perf_event_header *header)
 {
 	const struct auxtrace_record *record = (const void *)header;
 	const char *data = (const char *)header + header->size;
@@ -295,7 +284,7 @@ static uint64_t read_auxtrace(const struct perf_event_header *header)
 		die("more than %d AUX buffers", MAX_STREAMS);
 
 	at(data - in.bytes, record->size);
-	for (uint64_t i = 0; i + sizeof(packet) <= record->size; i += sizeof(packet)) {
+	for (u64 i = 0; i + sizeof(packet) <= record->size; i += sizeof(packet)) {
 		memcpy(&packet, data + i, sizeof(packet));
 		read_packet(&in.streams[record->idx], &packet);
 	}
@@ -305,8 +294,8 @@ static uint64_t read_auxtrace(const struct perf_event_header *header)
 
 static void read_records(const struct file_section *section)
 {
-	uint64_t offset = section->offset;
-	uint64_t end = offset + section->size;
+	u64 offset = section->offset;
+	u64 end = offset + section->size;
 
 	while (offset < end) {
 		struct perf_event_header *header = at(offset, sizeof(*header));
@@ -345,30 +334,31 @@ static void judge_window(const struct window *window)
 		if (gate->time <= window->begin)
 			last = gate;
 		else if (gate->time < window->end && gate->pause)
-			fault("a pause lies within the window that begins at %" PRIu64 " ns",
+			fault("a pause lies within the window that begins at %llu ns",
 			      window->begin);
 	}
 
 	if (!last || last->pause)
-		fault("no resume before the window that begins at %" PRIu64 " ns",
+		fault("no resume before the window that begins at %llu ns",
 		      window->begin);
 }
 
-static void print_time(uint64_t ns)
+static void print_time(u64 ns)
 {
-	printf("  %6" PRIu64 ".%09" PRIu64, (uint64_t)(ns / NSEC_PER_SEC), (uint64_t)(ns % NSEC_PER_SEC));
+	printf("  %6llu.%09llu", ns / NSEC_PER_SEC, ns % NSEC_PER_SEC);
 }
 
 static void print_windows(void)
 {
-	printf("window   cpu     tid            begin [s]              end [s]  length [ns]   bytes\n");
+	printf("window   cpu     tid            begin [s]              end [s]");
+	printf("  length [ns]   bytes\n");
 	for (size_t i = 0; i < in.nr_windows; i++) {
 		const struct window *window = &in.windows[i];
 
 		printf("%6zu  %4u  %6u", i + 1, window->cpu, window->tid);
 		print_time(window->begin);
 		print_time(window->end);
-		printf("  %11" PRIu64 "  %6zu%s\n", window->end - window->begin,
+		printf("  %11llu  %6llu%s\n", window->end - window->begin,
 		       window->packets * sizeof(struct test_perf_aux_packet),
 		       window->open ? "  (open)" : "");
 	}
@@ -412,8 +402,8 @@ int main(int argc, char **argv)
 	print_windows();
 	for (size_t i = 0; i < in.nr_windows; i++)
 		judge_window(&in.windows[i]);
-	printf("%zu windows with %" PRIu64 " bytes, %zu resumes, %zu pauses: %s\n",
-	       in.nr_windows, (uint64_t)(in.packets * sizeof(struct test_perf_aux_packet)),
+	printf("%zu windows with %llu bytes, %zu resumes, %zu pauses: %s\n",
+	       in.nr_windows, (u64)(in.packets * sizeof(struct test_perf_aux_packet)),
 	       count_gates(false), count_gates(true),
 	       in.faults ? "the windows do not fit the gates" :
 	       "nothing was traced outside the gates");

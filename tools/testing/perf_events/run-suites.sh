@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# run-suites SUITE... -- DIR...: run each suite from the first DIR that has it, and
+# run-suites.sh SUITE... -- DIR...: run each suite from the first DIR that has it, and
 # add up what their TAP says. A suite that ends before its plan, or that has no
 # plan, has failed.
 
