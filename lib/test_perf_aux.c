@@ -1214,6 +1214,33 @@ static ssize_t test_aux_actions_write(struct file *file, const char __user *ubuf
 	return len;
 }
 
+/*
+ * Create a counter of the kernel's own, with @action as attr.aux_action, and give
+ * it back. The result of the write is that of the creation. From user space there
+ * is no other way to one.
+ */
+static int test_aux_kernel_counter_set(void *data, u64 action)
+{
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_SOFTWARE,
+		.size		= sizeof(attr),
+		.config		= PERF_COUNT_SW_DUMMY,
+		.aux_action	= action,
+	};
+	struct perf_event *event;
+
+	event = perf_event_create_kernel_counter(&attr, raw_smp_processor_id(),
+						 NULL, NULL, NULL);
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+
+	perf_event_release_kernel(event);
+
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(test_aux_kernel_counter, NULL, test_aux_kernel_counter_set,
+			 "%llu\n");
+
 #define TEST_AUX_FILE(_name)						\
 static int _name##_open(struct inode *inode, struct file *file)		\
 {									\
@@ -1242,6 +1269,8 @@ static void __init test_aux_debugfs_init(void)
 	debugfs_create_file("nmi_at", 0600, test_aux_dir, NULL, &test_aux_nmi_at_fops);
 	debugfs_create_file("stats", 0600, test_aux_dir, NULL, &test_aux_stats_fops);
 	debugfs_create_file("actions", 0600, test_aux_dir, NULL, &test_aux_actions_fops);
+	debugfs_create_file_unsafe("kernel_counter", 0200, test_aux_dir, NULL,
+				   &test_aux_kernel_counter);
 }
 
 static void test_aux_unregister(struct test_aux_pmu *tpmu)

@@ -228,6 +228,21 @@ TEST_F(aux_errors, reserved_bits)
 	}
 }
 
+TEST_F(aux_errors, counter_of_the_kernel)
+{
+	self->attr.aux_start_paused = 1;
+	EXPECT_EQ(kernel_counter(self->attr.aux_action), EINVAL);
+
+	self->attr.aux_action = 0;
+	EXPECT_EQ(kernel_counter(self->attr.aux_action), 0);
+	self->attr.aux_pause = 1;
+	EXPECT_EQ(kernel_counter(self->attr.aux_action), EINVAL);
+
+	self->attr.aux_pause = 0;
+	self->attr.aux_resume = 1;
+	EXPECT_EQ(kernel_counter(self->attr.aux_action), EINVAL);
+}
+
 /*
  * An event that remove_on_exec took out of its context is refused as a leader:
  * nothing would ever schedule a group behind it.

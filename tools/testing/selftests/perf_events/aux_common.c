@@ -905,6 +905,15 @@ int nmi_at(const char *points)
 	return write_file(NMI_AT, line);
 }
 
+int kernel_counter(unsigned int aux_action)
+{
+	char line[16];
+
+	snprintf(line, sizeof(line), "%u\n", aux_action);
+
+	return write_file(AUX_DIR "/kernel_counter", line) ? errno : 0;
+}
+
 int nmi_fire(unsigned int count, unsigned int tag)
 {
 	char line[64];
