@@ -200,16 +200,6 @@ static void evsel__join_group(struct evsel *evsel, struct evsel *leader)
 	leader->core.nr_members = max(leader->core.nr_members, 1) + 1;
 }
 
-/* The group descriptions in perf.data say where a leader is by its number */
-static void evlist__renumber(struct evlist *evlist)
-{
-	struct evsel *evsel;
-	int idx = 0;
-
-	evlist__for_each_entry(evlist, evsel)
-		evsel->core.idx = idx++;
-}
-
 int evlist__group_aux_gates(struct evlist *evlist, char *msg, size_t size)
 {
 	struct evsel *evsel, *next, *aux = NULL;
