@@ -10,6 +10,9 @@ build=$(realpath -m -- "${BUILD:-$repo/build}")
 linux=$(realpath -m -- "${LINUX:-$build/linux}")
 logs=$build/log
 
+# Those of a make that called are not for the makes that are called.
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
 die() {
 	printf '%s: %s\n' "${0##*/}" "$*" >&2
 	exit 125

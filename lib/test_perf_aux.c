@@ -774,7 +774,7 @@ static void test_aux_stop(struct perf_event *event, int flags)
 	test_aux_point(STOP_ENTRY);
 	test_aux_hold(event, cpu);
 	test_aux_point(STOP_HELD);
-	if (cpu->open) {
+	if (cpu->open && cpu->handle.event == event) {
 		test_aux_shut(cpu, event);
 		test_aux_point(STOP_CLOSED);
 		engine_off(&cpu->engine, TEST_PERF_AUX_BY_STOP);
@@ -858,7 +858,8 @@ static long test_aux_snapshot(struct perf_event *event,
 	test_aux_count(TEST_AUX_SNAPSHOTS);
 	paused = test_aux_hold(event, cpu);
 	test_aux_point(SNAPSHOT_HELD);
-	if (READ_ONCE(cpu->open) && !READ_ONCE(cpu->engine.busy)) {
+	if (READ_ONCE(cpu->open) && cpu->handle.event == event &&
+	    !READ_ONCE(cpu->engine.busy)) {
 		ret = test_aux_copy_newest(cpu, paused, handle, size);
 	} else {
 		test_aux_count(TEST_AUX_SNAPSHOTS_MISSED);

@@ -85,15 +85,20 @@ static inline bool aux_level(unsigned long request)
 }
 
 /*
- * Have the driver do it, if it has the event on this CPU's hardware. If not, the
- * level counts from the next ->start() on, which asks perf_aux_action_hold().
+ * Have the driver do it, if it can and has the event on this CPU's hardware. If
+ * not, the level counts from the next ->start() on, which asks
+ * perf_aux_action_hold().
+ *
+ * Nobody gates a PMU that can't pause. But its driver may hold sections, if it
+ * shares its code with one that can, and sections that nest end here.
  *
  * The event can be inactive while its gates still overflow, when a group is
  * torn down: the leader is taken off the hardware first.
  */
 static void aux_action_tell(struct perf_event *event, bool paused)
 {
-	if (READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE ||
+	if (!(event->pmu->capabilities & PERF_PMU_CAP_AUX_PAUSE) ||
+	    READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE ||
 	    READ_ONCE(event->oncpu) != smp_processor_id())
 		return;
 
@@ -271,7 +276,7 @@ NOKPROBE_SYMBOL(perf_aux_gate);
 
 /**
  * perf_aux_action_hold - keep gates off the hardware for a while
- * @event: AUX area event of a PMU with %PERF_PMU_CAP_AUX_PAUSE
+ * @event: AUX area event
  *
  * For the driver's own sections that touch the trace hardware: ->start() and
  * ->stop() other than for pause and resume, the interrupt handler, and
@@ -294,7 +299,14 @@ bool perf_aux_action_hold(struct perf_event *event)
 	WRITE_ONCE(act->depth, READ_ONCE(act->depth) + 1);
 	barrier();
 	paused = aux_level(READ_ONCE(act->request));
-	WRITE_ONCE(act->told, paused);
+
+	/*
+	 * A gate was interrupted between its request and carrying it out. Whether
+	 * the section does that now, or finds nothing to do and leaves the trace
+	 * alone, is not known here.
+	 */
+	if (READ_ONCE(act->told) != paused)
+		WRITE_ONCE(act->told, PERF_AUX_TOLD_UNKNOWN);
 
 	return paused;
 }
@@ -329,7 +341,7 @@ void perf_aux_action_release(struct perf_event *event)
 	barrier();
 	WRITE_ONCE(act->depth, 0);
 	barrier();
-	/* S6, with told for the level that the section leaves behind. */
+	/* S6, and told: does the section leave behind what was asked for? */
 	request = READ_ONCE(act->request);
 	if (READ_ONCE(act->done) != request ||
 	    READ_ONCE(act->told) != aux_level(request))

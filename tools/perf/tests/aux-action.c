@@ -358,6 +358,8 @@ static const struct misuse_case misuse_cases[] = {
 	  "'c': aux-output and aux-action=resume exclude each other" },
 	{ AUX("a") ",cycles/name=c,period=0,aux-action=pause/",
 	  "'c': with period=0 it never overflows" },
+	{ AUX("a") ",cycles/name=c,freq=0,aux-action=pause/",
+	  "'c': with freq=0 it never overflows" },
 };
 
 static int check_misuse(const struct misuse_case *c)

@@ -133,6 +133,7 @@ static int check_gate(struct evsel *evsel, struct evsel *aux, const char *name,
 		      char *msg, size_t size)
 {
 	struct evsel_config_term *period = evsel__get_config_term(evsel, PERIOD);
+	struct evsel_config_term *freq = evsel__get_config_term(evsel, FREQ);
 
 	if (evsel__is_aux_event(evsel))
 		return misuse(evsel, msg, size,
@@ -149,10 +150,10 @@ static int check_gate(struct evsel *evsel, struct evsel *aux, const char *name,
 			      "aux-output and aux-action=%s exclude each other. Give the event twice, once with each",
 			      name);
 
-	if (period && !period->val.period)
+	if ((period && !period->val.period) || (freq && !freq->val.freq))
 		return misuse(evsel, msg, size,
-			      "with period=0 it never overflows, so it never can %s",
-			      name);
+			      "with %s=0 it never overflows, so it never can %s",
+			      period ? "period" : "freq", name);
 
 	return check_gate_group(evsel, aux, msg, size);
 }

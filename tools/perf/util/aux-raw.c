@@ -146,6 +146,19 @@ static int check_sizes(struct evlist *evlist, struct record_opts *opts)
 	return 0;
 }
 
+/* aux_offset is in the control page, and that of such a buffer is read-only. */
+static int check_overwrite(struct evsel *aux, struct record_opts *opts)
+{
+	struct evsel_config_term *term = evsel__get_config_term(aux, OVERWRITE);
+
+	if (!(term ? term->val.overwrite : opts->overwrite))
+		return 0;
+
+	pr_err("'%s': an AUX area event cannot have an overwritable buffer. Give it 'no-overwrite', or use -S to keep the newest trace data\n",
+	       evsel__name(aux));
+	return -EINVAL;
+}
+
 /* So that the program's mappings are known, although it has no other samples */
 static int add_tracking_event(struct evlist *evlist)
 {
@@ -177,6 +190,8 @@ static int aux_raw_recording_options(struct auxtrace_record *itr,
 
 	set_default_sizes(opts);
 	err = check_sizes(evlist, opts);
+	if (!err)
+		err = check_overwrite(aux, opts);
 	if (err)
 		return err;
 

@@ -141,7 +141,14 @@ inline hold()
 	atomic { depth = depth_seen + 1; depth_seen = 0 }
 #endif
 	paused = level(request);
+#ifdef MUTANT_HOLD_TELLS
 	told = paused
+#else
+	if
+	:: told != paused -> told = UNKNOWN
+	:: else
+	fi
+#endif
 }
 
 inline release()

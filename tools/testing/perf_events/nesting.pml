@@ -96,6 +96,15 @@ inline driver_handler()
 	release()
 }
 
+/* A handler that finds nothing to do: it leaves the engine as it is. */
+inline driver_look()
+{
+	hold();
+	sections++;
+	sections--;
+	release()
+}
+
 inline end_of_operation()
 {
 	if
@@ -121,6 +130,7 @@ inline operation()
 #ifndef ONLY_GATES
 	:: _pid != EXCEPTION -> driver_handler()
 	:: _pid != EXCEPTION -> driver_stop()
+	:: _pid != EXCEPTION -> driver_look()
 	:: _pid == TASK -> driver_start()
 #endif
 	fi

@@ -83,6 +83,7 @@ done <<-END
 	CHECK_BEFORE_CLEAR looks for new requests before it stops being busy
 	TWO_ACCESSES stores a request with a read and a write
 	TOLD_AFTER_CALL notes what the driver was told after the call
+	HOLD_TELLS takes a section for one that brings the engine in line
 	NO_RETELL keeps what the driver was told over a nested section
 	SECTION_NOT_HELD does not hold gates off in the driver's sections
 	RELEASE_ONLY_CLEARS leaves a section without a look at the requests

@@ -109,6 +109,7 @@ static void every_pair(const struct algorithm *algorithm, enum operation outer,
 
 static const enum operation nmi_operations[] = {
 	GATE_PAUSE, GATE_RESUME, DRIVER_HANDLER, DRIVER_HANDLER_FULL,
+	DRIVER_HANDLER_IDLE,
 };
 
 static void complain(const struct verdict *verdict, int levels)

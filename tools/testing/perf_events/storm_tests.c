@@ -76,6 +76,7 @@ static void on_signal(int signal)
 	static const enum operation ops[] = {
 		GATE_PAUSE, GATE_RESUME, GATE_PAUSE, GATE_RESUME, DRIVER_HANDLER,
 		GATE_PAUSE, GATE_RESUME, DRIVER_HANDLER_FULL,
+		GATE_PAUSE, GATE_RESUME, DRIVER_HANDLER_IDLE,
 	};
 	int level = signal == SIGUSR1 ? 1 : signal == SIGUSR2 ? 2 : 3;
 

@@ -15,6 +15,7 @@ const char *const operation_names[OPERATIONS] = {
 	[DRIVER_STOP]		= "stop",
 	[DRIVER_HANDLER]	= "handler",
 	[DRIVER_HANDLER_FULL]	= "handler that stops",
+	[DRIVER_HANDLER_IDLE]	= "handler without work",
 };
 
 static void fail(const char *why)
@@ -151,6 +152,10 @@ void trace_call(enum operation op)
 	case DRIVER_HANDLER:
 	case DRIVER_HANDLER_FULL:
 		trace_handler(event, op == DRIVER_HANDLER_FULL);
+		break;
+	case DRIVER_HANDLER_IDLE:
+		enter_section(event);
+		leave_section(event);
 		break;
 	case OPERATIONS:
 		break;

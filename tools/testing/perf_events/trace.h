@@ -36,6 +36,7 @@ enum operation {
 	DRIVER_STOP,
 	DRIVER_HANDLER,		/* tracing goes on after it */
 	DRIVER_HANDLER_FULL,	/* no space: the event is stopped */
+	DRIVER_HANDLER_IDLE,	/* finds nothing to do */
 	OPERATIONS
 };
 

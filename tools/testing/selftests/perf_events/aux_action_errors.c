@@ -228,6 +228,60 @@ TEST_F(aux_errors, reserved_bits)
 	}
 }
 
+/*
+ * The PMU of the leader has one event per task, so this one is refused at the very
+ * end. It must not keep the leader alive: the teardown counts.
+ */
+TEST_F(aux_errors, gate_that_is_exclusive)
+{
+	attr_init(&self->attr, pmu_type("test_aux"));
+	self->attr.sample_period = 1;
+	self->attr.aux_pause = 1;
+	EXPECT_EQ(try_open(&self->attr, self->leader), EBUSY);
+}
+
+static int set_online(int cpu, bool online)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+
+	return write_file(path, online ? "1" : "0");
+}
+
+/* A CPU that goes offline takes its events out of their context, for good. */
+TEST_F(aux_errors, leader_whose_cpu_was_offline)
+{
+	struct perf_event_attr aux, plain;
+	int cpu = nth_cpu(1), leader;
+
+	if (cpu < 0)
+		SKIP(return, "one CPU only");
+
+	/* The PMU is exclusive: events of tasks or of CPUs. */
+	close(self->leader);
+
+	attr_init(&aux, pmu_type("test_aux"));
+	leader = perf_open(&aux, -1, cpu, -1);
+	ASSERT_GE(leader, 0);
+	if (set_online(cpu, false)) {
+		close(leader);
+		SKIP(return, "CPU %d can't be taken offline", cpu);
+	}
+	ASSERT_EQ(set_online(cpu, true), 0);
+
+	software(&plain);
+	errno = 0;
+	EXPECT_EQ(perf_open(&plain, -1, cpu, leader), -1);
+	EXPECT_EQ(errno, EINVAL);
+
+	plain.aux_pause = 1;
+	errno = 0;
+	EXPECT_EQ(perf_open(&plain, -1, cpu, leader), -1);
+	EXPECT_EQ(errno, EINVAL);
+	close(leader);
+}
+
 TEST_F(aux_errors, counter_of_the_kernel)
 {
 	self->attr.aux_start_paused = 1;
