@@ -19,7 +19,7 @@
 #include "aux_common.h"
 
 #define AUX_PAGES	4	/* 512 packets */
-#define PERIOD		2000	/* a wrap takes about a millisecond */
+#define PERIOD		50000	/* a wrap takes 26 ms */
 #define WRAPS		20
 #define WRAP_NS		((AUX_PAGES * 4096 / 32) * PERIOD)
 #define TAG_RESUME	1
@@ -210,8 +210,8 @@ static size_t gated_windows(const struct aux_trace *trace)
 }
 
 /*
- * Gates work as in normal mode. The area holds a millisecond of windows: if the
- * machine stalls for that long in one of them, the others are overwritten.
+ * Gates work as in normal mode. The area holds 26 ms of windows: if the machine
+ * stalls for that long in one of them, the others are overwritten.
  */
 TEST_F(aux_overwrite, gates)
 {

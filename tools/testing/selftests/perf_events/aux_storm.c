@@ -115,6 +115,9 @@ static int site_open(struct site *site, int cpu, bool overwrite)
 	site->spec.start_paused = true;
 	site->spec.overwrite = overwrite;
 	site->spec.watermark = 8192;
+	/* Most of a second until the area is full, for machines that stall. */
+	if (!overwrite)
+		site->spec.period = 100000;
 	attr_nmi(&site->spec.resume, 0, TAG_RESUME);
 	attr_nmi(&site->spec.pause, 0, TAG_PAUSE);
 	if (aux_group_open(&site->group, &site->spec))
