@@ -85,20 +85,15 @@ static inline bool aux_level(unsigned long request)
 }
 
 /*
- * Have the driver do it, if it can and has the event on this CPU's hardware. If
- * not, the level counts from the next ->start() on, which asks
- * perf_aux_action_hold().
- *
- * Nobody gates a PMU that can't pause. But its driver may hold sections, if it
- * shares its code with one that can, and sections that nest end here.
+ * Have the driver do it, if it has the event on this CPU's hardware. If not, the
+ * level counts from the next ->start() on, which asks perf_aux_action_hold().
  *
  * The event can be inactive while its gates still overflow, when a group is
  * torn down: the leader is taken off the hardware first.
  */
 static void aux_action_tell(struct perf_event *event, bool paused)
 {
-	if (!(event->pmu->capabilities & PERF_PMU_CAP_AUX_PAUSE) ||
-	    READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE ||
+	if (READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE ||
 	    READ_ONCE(event->oncpu) != smp_processor_id())
 		return;
 
@@ -331,8 +326,13 @@ void perf_aux_action_release(struct perf_event *event)
 	lockdep_assert_irqs_disabled();
 
 	if (READ_ONCE(act->depth) > 1) {
-		/* See "Sections that nest" at the top of the file. */
-		WRITE_ONCE(act->told, PERF_AUX_TOLD_UNKNOWN);
+		/*
+		 * See "Sections that nest" at the top of the file. A PMU that
+		 * can't pause, whose driver shares code with one that can, is
+		 * not to be told anything.
+		 */
+		if (event->pmu->capabilities & PERF_PMU_CAP_AUX_PAUSE)
+			WRITE_ONCE(act->told, PERF_AUX_TOLD_UNKNOWN);
 		barrier();
 		WRITE_ONCE(act->depth, READ_ONCE(act->depth) - 1);
 		return;

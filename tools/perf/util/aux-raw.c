@@ -29,6 +29,7 @@
 #include "event.h"
 #include "evlist.h"
 #include "evsel.h"
+#include "evsel_config.h"
 #include "parse-events.h"
 #include "pmu.h"
 #include "print_binary.h"

@@ -285,16 +285,16 @@ TEST_F(aux_errors, leader_whose_cpu_was_offline)
 TEST_F(aux_errors, counter_of_the_kernel)
 {
 	self->attr.aux_start_paused = 1;
-	EXPECT_EQ(kernel_counter(self->attr.aux_action), EINVAL);
+	EXPECT_EQ(try_kernel_counter(self->attr.aux_action), EINVAL);
 
 	self->attr.aux_action = 0;
-	EXPECT_EQ(kernel_counter(self->attr.aux_action), 0);
+	EXPECT_EQ(try_kernel_counter(self->attr.aux_action), 0);
 	self->attr.aux_pause = 1;
-	EXPECT_EQ(kernel_counter(self->attr.aux_action), EINVAL);
+	EXPECT_EQ(try_kernel_counter(self->attr.aux_action), EINVAL);
 
 	self->attr.aux_pause = 0;
 	self->attr.aux_resume = 1;
-	EXPECT_EQ(kernel_counter(self->attr.aux_action), EINVAL);
+	EXPECT_EQ(try_kernel_counter(self->attr.aux_action), EINVAL);
 }
 
 /*

@@ -905,7 +905,7 @@ int nmi_at(const char *points)
 	return write_file(NMI_AT, line);
 }
 
-int kernel_counter(unsigned int aux_action)
+int try_kernel_counter(unsigned int aux_action)
 {
 	char line[16];
 

@@ -160,7 +160,7 @@ int aux_stats_reset(void);
 int nmi_at(const char *points);
 int nmi_fire(unsigned int count, unsigned int tag);
 /* Has the kernel open a counter of its own. Returns 0 or the error. */
-int kernel_counter(unsigned int aux_action);
+int try_kernel_counter(unsigned int aux_action);
 
 /* Users of the module, or -1; without any it is 0. */
 int module_users(const char *module);
