@@ -296,9 +296,10 @@ bool perf_aux_action_hold(struct perf_event *event)
 	paused = aux_level(READ_ONCE(act->request));
 
 	/*
-	 * A gate was interrupted between its request and carrying it out. Whether
-	 * the section does that now, or finds nothing to do and leaves the trace
-	 * alone, is not known here.
+	 * There is a request that was not carried out: a gate was interrupted on
+	 * its way to do it, or came since depth was raised. Whether the section
+	 * does it now, or finds nothing to do and leaves the trace alone, is not
+	 * known here.
 	 */
 	if (READ_ONCE(act->told) != paused)
 		WRITE_ONCE(act->told, PERF_AUX_TOLD_UNKNOWN);
