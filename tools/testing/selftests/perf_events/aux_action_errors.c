@@ -31,6 +31,18 @@ static int try_open(struct perf_event_attr *attr, int leader)
 	return 0;
 }
 
+/* The event as a gate of each kind, in a group of this leader */
+static void expect_gates(struct __test_metadata *_metadata,
+			 struct perf_event_attr *attr, int leader, int error)
+{
+	attr->aux_pause = 1;
+	EXPECT_EQ(try_open(attr, leader), error);
+
+	attr->aux_pause = 0;
+	attr->aux_resume = 1;
+	EXPECT_EQ(try_open(attr, leader), error);
+}
+
 static int open_aux(const char *pmu, bool start_paused)
 {
 	struct perf_event_attr attr;
@@ -91,12 +103,7 @@ TEST_F(aux_errors, pause_and_resume_together)
 TEST_F(aux_errors, gate_with_aux_output)
 {
 	self->attr.aux_output = 1;
-	self->attr.aux_pause = 1;
-	EXPECT_EQ(try_open(&self->attr, self->leader), EOPNOTSUPP);
-
-	self->attr.aux_pause = 0;
-	self->attr.aux_resume = 1;
-	EXPECT_EQ(try_open(&self->attr, self->leader), EOPNOTSUPP);
+	expect_gates(_metadata, &self->attr, self->leader, EOPNOTSUPP);
 }
 
 /* A PMU that can have aux_output gets as far as to the check of both. */
@@ -107,12 +114,7 @@ TEST_F(aux_errors, gate_with_aux_output_that_the_pmu_can)
 	self->attr.aux_output = 1;
 	EXPECT_EQ(try_open(&self->attr, self->leader), EINVAL);
 
-	self->attr.aux_pause = 1;
-	EXPECT_EQ(try_open(&self->attr, self->leader), EOPNOTSUPP);
-
-	self->attr.aux_pause = 0;
-	self->attr.aux_resume = 1;
-	EXPECT_EQ(try_open(&self->attr, self->leader), EOPNOTSUPP);
+	expect_gates(_metadata, &self->attr, self->leader, EOPNOTSUPP);
 }
 
 TEST_F(aux_errors, start_paused_needs_the_capability)
@@ -147,12 +149,7 @@ TEST_F(aux_errors, start_paused_with_the_capability)
 
 TEST_F(aux_errors, gate_without_a_leader)
 {
-	self->attr.aux_pause = 1;
-	EXPECT_EQ(try_open(&self->attr, -1), EINVAL);
-
-	self->attr.aux_pause = 0;
-	self->attr.aux_resume = 1;
-	EXPECT_EQ(try_open(&self->attr, -1), EINVAL);
+	expect_gates(_metadata, &self->attr, -1, EINVAL);
 }
 
 TEST_F(aux_errors, gate_led_by_another_event)
@@ -165,12 +162,7 @@ TEST_F(aux_errors, gate_led_by_another_event)
 	ASSERT_GE(leader, 0);
 
 	ASSERT_EQ(try_open(&self->attr, leader), 0);
-	self->attr.aux_pause = 1;
-	EXPECT_EQ(try_open(&self->attr, leader), EINVAL);
-
-	self->attr.aux_pause = 0;
-	self->attr.aux_resume = 1;
-	EXPECT_EQ(try_open(&self->attr, leader), EINVAL);
+	expect_gates(_metadata, &self->attr, leader, EINVAL);
 	close(leader);
 }
 
@@ -180,12 +172,7 @@ TEST_F(aux_errors, gate_led_by_an_aux_event_without_the_capability)
 
 	ASSERT_GE(leader, 0);
 	ASSERT_EQ(try_open(&self->attr, leader), 0);
-	self->attr.aux_pause = 1;
-	EXPECT_EQ(try_open(&self->attr, leader), EINVAL);
-
-	self->attr.aux_pause = 0;
-	self->attr.aux_resume = 1;
-	EXPECT_EQ(try_open(&self->attr, leader), EINVAL);
+	expect_gates(_metadata, &self->attr, leader, EINVAL);
 	close(leader);
 }
 
