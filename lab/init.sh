@@ -70,12 +70,10 @@ set_sysctl() {
 	[[ ! -e /proc/sys/$1 ]] || echo "$2" >"/proc/sys/$1"
 }
 
-# Unprivileged perf must not depend on the host's habits; text patching by the
-# function tracer is what loses CPUs under QEMU 7.2, so it is asked for by hand.
+# Unprivileged perf must not depend on the host's habits.
 set_sysctls() {
 	set_sysctl kernel/perf_event_paranoid -1
 	set_sysctl kernel/kptr_restrict 0
-	set_sysctl kernel/ftrace_enabled 0
 	set_sysctl kernel/hung_task_timeout_secs 60
 	set_sysctl kernel/panic_on_rcu_stall 1
 	set_sysctl kernel/hostname flight
