@@ -7,7 +7,9 @@
 #include <stdlib.h>
 
 #define ROUNDS	4
+#ifndef NUMBERS
 #define NUMBERS	20000
+#endif
 
 static volatile unsigned long start;
 

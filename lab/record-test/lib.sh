@@ -1,0 +1,77 @@
+# shellcheck shell=bash
+# What the guest's scripts of lab/record-test share; sourced, never run.
+# The first argument of each is the folder with the programs.
+#
+# Each function test_* is a test, the comment behind its name says of what. It
+# runs in an empty folder of its own and fails with the first command that does.
+set -uo pipefail
+
+bin=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# ---- what tests are made of
+
+complain() {
+	printf '# %s\n' "$*"
+	return 1
+}
+
+# A trace of a task is one event on each CPU, and each has its own level: the
+# windows are whole where the task stays on one CPU.
+here=(taskset -c 1)
+
+# record ARG... - perf record, quietly unless it fails.
+record() {
+	perf record "$@" >record.log 2>&1 || {
+		sed 's/^/# /' record.log
+		complain "perf record $*: exit status $?"
+	}
+}
+
+# refused PATTERN ARG... - perf record must say so, fail, and leave no file.
+refused() {
+	local pattern=$1 status=0
+
+	shift
+	perf record "$@" -- true >refused.log 2>&1 || status=$?
+	((status != 0)) || complain "exit status $status: perf record $*" || return
+	[[ ! -e perf.data ]] || complain "a perf.data was left behind by perf record $*" || return
+	grep -qE -- "$pattern" refused.log || {
+		sed 's/^/# /' refused.log
+		complain "no '$pattern' from perf record $*"
+	}
+}
+
+probe() {
+	perf probe "$@" >probe.log 2>&1 || {
+		sed 's/^/# /' probe.log
+		complain "perf probe $*: exit status $?"
+	}
+}
+
+address_of() {
+	nm "$bin/collatz" | awk -v name="$1" '$3 == name { print "0x" $1 }'
+}
+
+# ---- the runner
+
+run_tests() {
+	local -a names
+	local name what number=0 failed=0
+
+	mapfile -t names < <(grep -oE '^test_[a-z_]+\(\) \{ # .*' "$0")
+	printf '1..%d\n' "${#names[@]}"
+	for what in "${names[@]}"; do
+		name=${what%%()*} what=${what#*# } number=$((number + 1))
+		mkdir "$work/$name"
+		if (cd "$work/$name" && "$name"); then
+			printf 'ok %d %s\n' "$number" "$what"
+		else
+			printf 'not ok %d %s\n' "$number" "$what"
+			failed=1
+		fi
+		perf probe -q -d '*' 2>/dev/null
+	done
+	return "$failed"
+}
