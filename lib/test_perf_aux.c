@@ -1185,6 +1185,23 @@ static void test_aux_event_show(struct seq_file *m, const struct perf_event *eve
 		   READ_ONCE(event->aux_action.request) & PERF_AUX_PAUSED);
 }
 
+/*
+ * Other PMUs' events that the reader has opened, for tests of their drivers. An
+ * event stays on this list until the file is closed.
+ */
+static void test_aux_own_events_show(struct seq_file *m)
+{
+	struct perf_event *event;
+
+	mutex_lock(&current->perf_event_mutex);
+	list_for_each_entry(event, &current->perf_event_list, owner_entry) {
+		if (event->pmu->capabilities & PERF_PMU_CAP_AUX_PAUSE &&
+		    event->destroy != test_aux_destroy)
+			test_aux_event_show(m, event);
+	}
+	mutex_unlock(&current->perf_event_mutex);
+}
+
 static int test_aux_actions_show(struct seq_file *m, void *v)
 {
 	struct test_aux_account total;
@@ -1197,6 +1214,7 @@ static int test_aux_actions_show(struct seq_file *m, void *v)
 		test_aux_account_add(&total, event);
 	}
 	mutex_unlock(&test_aux_events_lock);
+	test_aux_own_events_show(m);
 
 	test_aux_account_show(m, "total", &total);
 	seq_printf(m, "total.events %lu\n", total.events);

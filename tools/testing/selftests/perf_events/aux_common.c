@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +110,7 @@ void spin_ns(__u64 ns)
 
 /* --- Is there something to test? --- */
 
-static int modprobe(const char *module)
+int load_module(const char *module)
 {
 	pid_t pid = fork();
 	int status;
@@ -124,12 +125,14 @@ static int modprobe(const char *module)
 	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -1;
 }
 
-static const char *missing(void)
+/* The default: for those that need the test PMUs */
+#pragma weak tests_miss
+const char *tests_miss(void)
 {
 	if (geteuid())
 		return "needs root";
 
-	if (pmu_type("test_aux") < 0 && modprobe("test_perf_aux"))
+	if (pmu_type("test_aux") < 0 && load_module("test_perf_aux"))
 		return "no module test_perf_aux (CONFIG_TEST_PERF_AUX)";
 
 	if (pmu_type("test_aux") < 0)
@@ -148,10 +151,9 @@ static const char *missing(void)
 	return NULL;
 }
 
-/* Before main(): without the test PMU the whole program is one skip. */
 static void __attribute__((constructor)) skip_without_pmu(void)
 {
-	const char *what = missing();
+	const char *what = tests_miss();
 
 	if (!what)
 		return;
@@ -258,6 +260,34 @@ void attr_nmi(struct perf_event_attr *attr, unsigned int interval,
 	attr->sample_period = 1;
 }
 
+void attr_probe(struct perf_event_attr *attr, int type, const char *where,
+		__u64 offset)
+{
+	attr_init(attr, type);
+	attr->disabled = 0;
+	attr->config1 = (uintptr_t)where;
+	attr->config2 = offset;
+	attr->sample_period = 1;
+}
+
+__u64 file_offset(const void *addr)
+{
+	unsigned long start, end, offset;
+	__u64 found = 0;
+	char line[512];
+	FILE *maps = fopen("/proc/self/maps", "r");
+
+	while (maps && fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) == 3 &&
+		    (uintptr_t)addr >= start && (uintptr_t)addr < end)
+			found = (uintptr_t)addr - start + offset;
+	}
+	if (maps)
+		fclose(maps);
+
+	return found;
+}
+
 int set_max_sample_rate(int rate)
 {
 	static const char path[] = "/proc/sys/kernel/perf_event_max_sample_rate";
@@ -328,7 +358,9 @@ static int open_leader(struct aux_group *group, const struct aux_spec *spec)
 	struct perf_event_attr attr;
 
 	attr_init(&attr, pmu_type(spec->pmu ?: "test_aux"));
-	attr.config = spec->period;
+	attr.config = spec->config ?: spec->period;
+	attr.exclude_kernel = spec->exclude_kernel;
+	attr.exclude_user = spec->exclude_user;
 	/* Has no effect, but that PERF_EVENT_IOC_PERIOD stops and starts. */
 	attr.sample_period = 1;
 	attr.aux_watermark = spec->watermark;
@@ -834,16 +866,12 @@ long aux_trace_match(struct aux_trace *trace, const struct perf_records *records
 
 /* --- Accounting of the test PMUs --- */
 
-static long long file_value(const char *path, const char *name)
+long long text_value(const char *text, const char *name)
 {
-	static char buf[65536];
 	size_t len = strlen(name);
-	char *line;
+	const char *line;
 
-	if (read_file(path, buf, sizeof(buf)))
-		return -1;
-
-	for (line = buf; line; line = strchr(line, '\n')) {
+	for (line = text; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (!strncmp(line, name, len) && line[len] == ' ')
 			return atoll(line + len);
@@ -851,6 +879,16 @@ static long long file_value(const char *path, const char *name)
 	errno = ENOENT;
 
 	return -1;
+}
+
+static long long file_value(const char *path, const char *name)
+{
+	static char buf[65536];
+
+	if (read_file(path, buf, sizeof(buf)))
+		return -1;
+
+	return text_value(buf, name);
 }
 
 int aux_actions_read(const struct aux_group *group, struct aux_actions *act)

@@ -41,6 +41,11 @@ void attr_init(struct perf_event_attr *attr, int type);
 int attr_tracepoint(struct perf_event_attr *attr, const char *name);
 void attr_nmi(struct perf_event_attr *attr, unsigned int interval,
 	      unsigned int tag);
+/* @type: of the PMU kprobe or uprobe. @where: function or file */
+void attr_probe(struct perf_event_attr *attr, int type, const char *where,
+		__u64 offset);
+/* Offset in the program's file of an address in the running program */
+__u64 file_offset(const void *addr);
 
 /* --- Groups --- */
 
@@ -54,6 +59,9 @@ struct aux_spec {
 	bool		overwrite;
 	bool		leader_removed_on_exec;
 	unsigned int	period;		/* of the DATA packets; 0: default */
+	__u64		config;		/* of other PMUs */
+	bool		exclude_kernel;
+	bool		exclude_user;
 	unsigned int	data_pages;	/* default: 64 */
 	unsigned int	aux_pages;	/* default: 64 */
 	unsigned int	watermark;	/* default: half the area */
@@ -162,6 +170,14 @@ int nmi_fire(unsigned int count, unsigned int tag);
 /* Has the kernel open a counter of its own. Returns 0 or the error. */
 int try_kernel_counter(unsigned int aux_action);
 
+/*
+ * What a program can't do without and doesn't find, or NULL. Asked before main():
+ * the whole program is one skip then. A program whose tests don't need the test
+ * PMUs has an own one.
+ */
+const char *tests_miss(void);
+
+int load_module(const char *module);
 /* Users of the module, or -1; without any it is 0. */
 int module_users(const char *module);
 /* -1: there are still users after ten seconds */
@@ -184,6 +200,8 @@ void marker_resume(void);
 void marker_pause(void);
 
 int read_file(const char *path, char *buf, size_t size);
+/* From lines of the form "NAME VALUE"; -1 if there is none of that name */
+long long text_value(const char *text, const char *name);
 int write_file(const char *path, const char *text);
 
 #endif /* _AUX_COMMON_H */

@@ -46,16 +46,6 @@ static void fire_syscall(bool resume)
 		syscall(__NR_getpgid, 0);
 }
 
-static void attr_probe(struct perf_event_attr *attr, int type, const char *where,
-		       __u64 offset)
-{
-	attr_init(attr, type);
-	attr->disabled = 0;
-	attr->config1 = (uintptr_t)where;
-	attr->config2 = offset;
-	attr->sample_period = 1;
-}
-
 static int setup_kprobe(struct aux_spec *spec)
 {
 	int type = pmu_type("kprobe");
@@ -67,25 +57,6 @@ static int setup_kprobe(struct aux_spec *spec)
 	attr_probe(&spec->pause, type, "__x64_sys_getpgid", 0);
 
 	return 0;
-}
-
-/* Offset in the program's file of an address in the running program. */
-static __u64 file_offset(const void *addr)
-{
-	unsigned long start, end, offset;
-	__u64 found = 0;
-	char line[512];
-	FILE *maps = fopen("/proc/self/maps", "r");
-
-	while (maps && fgets(line, sizeof(line), maps)) {
-		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) == 3 &&
-		    (uintptr_t)addr >= start && (uintptr_t)addr < end)
-			found = (uintptr_t)addr - start + offset;
-	}
-	if (maps)
-		fclose(maps);
-
-	return found;
 }
 
 static int setup_uprobe(struct aux_spec *spec)

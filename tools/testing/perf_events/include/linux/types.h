@@ -6,8 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define __aligned(n)	__attribute__((__aligned__(n)))
+
 typedef int8_t s8;
+typedef int64_t s64;
 typedef uint8_t u8;
+typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
 

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Software model of Intel's trace hardware: counters, and their interrupt.
+ *
+ * Counters advance with the TSC while they are enabled: an event has a rate, not a
+ * meaning. Nothing happens while they do; an overflow is noticed when the model is
+ * looked at. For those that are to interrupt, a timer on another CPU has this one
+ * look, by an NMI: so the interrupt can hit anything, as the real one does.
+ */
+#include <linux/cpumask.h>
+#include <linux/hrtimer.h>
+#include <linux/init.h>
+#include <linux/irq_work.h>
+#include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <linux/math64.h>
+#include <linux/smp.h>
+
+#include <asm/apic.h>
+#include <asm/nmi.h>
+#include <asm/perf_event.h>
+#include <asm/tsc.h>
+
+#include "trace_model.h"
+
+#define TM_NEVER		U64_MAX
+#define TM_SHORTEST_NS		(10 * NSEC_PER_USEC)
+#define TM_LONGEST_NS		(10 * NSEC_PER_MSEC)
+
+/**
+ * struct tm_watch - the timer that looks after one CPU, from another one
+ * @deadline: TSC at which the CPU must look at its counters, or TM_NEVER; written by
+ *	      the CPU
+ * @planned: TSC at which the timer looks at @deadline; written by the timer
+ * @poked: an NMI to look is on its way
+ * @in_poke: its handler runs
+ * @stray: an NMI is on its way whose purpose another one has served
+ * @arm: on the CPU, to reach another one
+ * @start: there, to start @timer
+ * @timer: the timer
+ * @cpu: the CPU
+ */
+struct tm_watch {
+	u64		deadline;
+	u64		planned;
+	bool		poked;
+	bool		in_poke;
+	bool		stray;
+	struct irq_work	arm;
+	struct irq_work	start;
+	struct hrtimer	timer;
+	unsigned int	cpu;
+};
+
+static DEFINE_PER_CPU(struct tm_watch, tm_watch);
+static bool tm_watch_ready __ro_after_init;
+
+/*
+ * Counting
+ */
+
+static const struct {
+	u16 event;	/* event select and unit mask */
+	u8 shift;	/* one event in 2^shift ticks of the TSC */
+} tm_rates[] = {
+	{ 0x003c, 0 },	/* core cycles */
+	{ 0x00c0, 1 },	/* instructions */
+	{ 0x013c, 5 },	/* reference cycles */
+	{ 0x00c4, 3 },	/* branches */
+	{ 0x00c5, 8 },	/* mispredicted branches */
+	{ 0x4f2e, 6 },	/* references to the last level cache */
+	{ 0x412e, 10 },	/* misses of it */
+};
+
+static const u8 tm_fixed_shift[TM_FIXED] = { 1, 0, 0 };
+
+/* False if counter @i doesn't count; otherwise its rate, and if it may interrupt. */
+static bool tm_gp_runs(const struct tm_cpu *cpu, unsigned int i, u8 *shift, bool *irq)
+{
+	u64 sel = cpu->evtsel[i];
+	unsigned int r;
+
+	if (!(sel & ARCH_PERFMON_EVENTSEL_ENABLE) ||
+	    !(sel & (ARCH_PERFMON_EVENTSEL_USR | ARCH_PERFMON_EVENTSEL_OS)))
+		return false;
+
+	*irq = sel & ARCH_PERFMON_EVENTSEL_INT;
+	for (r = 0; r < ARRAY_SIZE(tm_rates); r++) {
+		if ((sel & INTEL_ARCH_EVENT_MASK) == tm_rates[r].event) {
+			*shift = tm_rates[r].shift;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool tm_fixed_runs(const struct tm_cpu *cpu, unsigned int i, u8 *shift, bool *irq)
+{
+	unsigned int ctrl = cpu->fixed_ctrl >> (4 * i);
+
+	*irq = ctrl & BIT(3);
+	*shift = tm_fixed_shift[i];
+	return ctrl & GENMASK(1, 0);
+}
+
+static unsigned int tm_status_bit(unsigned int i)
+{
+	return i < TM_GP ? i : INTEL_PMC_IDX_FIXED + i - TM_GP;
+}
+
+static bool tm_runs(const struct tm_cpu *cpu, unsigned int i, u8 *shift, bool *irq)
+{
+	if (!(cpu->global_ctrl & BIT_ULL(tm_status_bit(i))))
+		return false;
+
+	return i < TM_GP ? tm_gp_runs(cpu, i, shift, irq) :
+			   tm_fixed_runs(cpu, i - TM_GP, shift, irq);
+}
+
+static void tm_advance(struct tm_cpu *cpu, unsigned int i, u8 shift, bool irq, u64 now)
+{
+	u64 events = (now - cpu->since[i]) >> shift;
+
+	cpu->since[i] += events << shift;
+	cpu->count[i] += events;
+	if (!(cpu->count[i] >> TM_CNT_BITS))
+		return;
+
+	cpu->count[i] &= GENMASK_ULL(TM_CNT_BITS - 1, 0);
+	cpu->global_status |= BIT_ULL(tm_status_bit(i));
+	if (irq)
+		cpu->pmi |= TM_PMI_STATUS;
+}
+
+/**
+ * tm_counters_update() - bring the counters up to date
+ * @cpu: model
+ *
+ * Before anything that they depend on is read or changed.
+ */
+void tm_counters_update(struct tm_cpu *cpu)
+{
+	u64 now = rdtsc_ordered();
+	unsigned int i;
+	u8 shift;
+	bool irq;
+
+	for (i = 0; i < TM_COUNTERS; i++) {
+		if (tm_runs(cpu, i, &shift, &irq))
+			tm_advance(cpu, i, shift, irq, now);
+		else
+			cpu->since[i] = now;
+	}
+}
+
+/**
+ * tm_counters_deadline() - when the counters must be looked at
+ * @cpu: model
+ *
+ * Return: TSC of the first overflow that interrupts; 0 if an interrupt waits for
+ * being allowed; TM_NEVER if there is nothing to wait for.
+ */
+u64 tm_counters_deadline(const struct tm_cpu *cpu)
+{
+	u64 deadline = TM_NEVER, left;
+	unsigned int i;
+	u8 shift;
+	bool irq;
+
+	if (cpu->pmi)
+		return 0;
+	if (!cpu->global_ctrl)
+		return TM_NEVER;
+
+	for (i = 0; i < TM_COUNTERS; i++) {
+		if (!tm_runs(cpu, i, &shift, &irq) || !irq)
+			continue;
+		left = BIT_ULL(TM_CNT_BITS) - cpu->count[i];
+		deadline = min(deadline, cpu->since[i] + (left << shift));
+	}
+	return deadline;
+}
+
+static u64 tm_pmc_op(struct tm_cpu *cpu, void *arg)
+{
+	unsigned int counter = *(unsigned int *)arg;
+
+	tm_counters_update(cpu);
+	if (counter & INTEL_PMC_FIXED_RDPMC_BASE)
+		counter = TM_GP + (counter & ~INTEL_PMC_FIXED_RDPMC_BASE);
+	return counter < TM_COUNTERS ? cpu->count[counter] : 0;
+}
+
+/**
+ * tm_read_pmc() - the RDPMC instruction
+ * @counter: its operand
+ *
+ * Return: the count
+ */
+u64 tm_read_pmc(unsigned int counter)
+{
+	return tm_run(tm_pmc_op, &counter);
+}
+
+/*
+ * The interrupt
+ */
+
+/**
+ * tm_pmi_allowed() - would the local APIC deliver an interrupt now, as NMI
+ *
+ * Return: true if so
+ */
+bool tm_pmi_allowed(void)
+{
+	u32 lvtpc = apic_read(APIC_LVTPC);
+
+	return !(lvtpc & APIC_LVT_MASKED) && GET_APIC_DELIVERY_MODE(lvtpc) == APIC_MODE_NMI;
+}
+
+/*
+ * The two halves of the ICR are written one after the other, by code that isn't
+ * prepared for an NMI that does the same. An APIC's own interrupt needs no ICR; so
+ * leave none of it behind.
+ */
+static void tm_send_nmi_to_self(void)
+{
+	u32 dest = 0;
+
+	if (!x2apic_mode)
+		dest = apic_read(APIC_ICR2);
+	apic->send_IPI_mask(cpumask_of(smp_processor_id()), NMI_VECTOR);
+	if (!x2apic_mode)
+		apic_write(APIC_ICR2, dest);
+}
+
+/**
+ * tm_pmi_send() - deliver the interrupt
+ *
+ * Delivery sets the mask bit. While the NMI of a poke is being handled no other one
+ * is needed: the counters' driver is behind the model in the list of handlers.
+ */
+void tm_pmi_send(void)
+{
+	struct tm_watch *watch = this_cpu_ptr(&tm_watch);
+
+	tm_count(TM_STAT_PMI_RAISED);
+	apic_write(APIC_LVTPC, apic_read(APIC_LVTPC) | APIC_LVT_MASKED);
+	if (watch->in_poke)
+		return;
+
+	WRITE_ONCE(watch->poked, true);
+	tm_send_nmi_to_self();
+}
+
+static u64 tm_look(struct tm_cpu *cpu, void *arg)
+{
+	tm_counters_update(cpu);
+	return 0;
+}
+
+static int tm_nmi(unsigned int cmd, struct pt_regs *regs)
+{
+	struct tm_watch *watch = this_cpu_ptr(&tm_watch);
+
+	if (!READ_ONCE(watch->poked))
+		return NMI_DONE;
+
+	WRITE_ONCE(watch->poked, false);
+	watch->stray = true;
+	watch->in_poke = true;
+	tm_run(tm_look, NULL);
+	watch->in_poke = false;
+
+	return NMI_HANDLED;
+}
+
+NOKPROBE_SYMBOL(tm_nmi);
+
+/*
+ * An NMI of someone else may come between @poked and the model's own NMI, which then
+ * is nobody's. Errs towards swallowing one unknown NMI per poke.
+ */
+static int tm_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
+{
+	struct tm_watch *watch = this_cpu_ptr(&tm_watch);
+
+	if (!watch->stray)
+		return NMI_DONE;
+
+	watch->stray = false;
+	return NMI_HANDLED;
+}
+
+NOKPROBE_SYMBOL(tm_unknown_nmi);
+
+/*
+ * The timer
+ */
+
+static u64 tm_ns_to_tsc(u64 ns)
+{
+	return div_u64(ns * tsc_khz, USEC_PER_SEC);
+}
+
+static u64 tm_tsc_to_ns(u64 tsc)
+{
+	return div_u64(tsc * USEC_PER_SEC, tsc_khz);
+}
+
+static void tm_poke(struct tm_watch *watch)
+{
+	if (READ_ONCE(watch->poked) || !cpu_online(watch->cpu))
+		return;
+
+	per_cpu(tm_stats[TM_STAT_POKES], watch->cpu)++;
+	WRITE_ONCE(watch->poked, true);
+	apic->send_IPI_mask(cpumask_of(watch->cpu), NMI_VECTOR);
+}
+
+/* How long the timer can sleep, in ns. */
+static u64 tm_plan(struct tm_watch *watch, u64 now, u64 deadline)
+{
+	u64 left = deadline > now ? deadline - now : 0, ns = TM_LONGEST_NS;
+
+	if (left < tm_ns_to_tsc(TM_LONGEST_NS))
+		ns = max_t(u64, tm_tsc_to_ns(left), TM_SHORTEST_NS);
+
+	WRITE_ONCE(watch->planned, now + tm_ns_to_tsc(ns));
+	return ns;
+}
+
+static enum hrtimer_restart tm_timer(struct hrtimer *timer)
+{
+	struct tm_watch *watch = container_of(timer, struct tm_watch, timer);
+	u64 deadline, now = rdtsc_ordered();
+
+	if (READ_ONCE(watch->deadline) == TM_NEVER) {
+		WRITE_ONCE(watch->planned, TM_NEVER);
+		/* A: pairs with B. Either the CPU sees that, or this sees its deadline. */
+		smp_mb();
+	}
+	deadline = READ_ONCE(watch->deadline);
+	if (deadline == TM_NEVER)
+		return HRTIMER_NORESTART;
+
+	if (deadline <= now)
+		tm_poke(watch);
+	hrtimer_set_expires(timer, ktime_add_ns(ktime_get(), tm_plan(watch, now, deadline)));
+	return HRTIMER_RESTART;
+}
+
+static void tm_start_timer(struct irq_work *work)
+{
+	struct tm_watch *watch = container_of(work, struct tm_watch, start);
+	u64 ns = tm_plan(watch, rdtsc_ordered(), READ_ONCE(watch->deadline));
+
+	hrtimer_start(&watch->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+/* Any other CPU will do. If there is none, interrupts delay the timer here. */
+static void tm_arm_timer(struct irq_work *work)
+{
+	struct tm_watch *watch = container_of(work, struct tm_watch, arm);
+	unsigned int other = cpumask_any_but(cpu_online_mask, watch->cpu);
+
+	irq_work_queue_on(&watch->start, other < nr_cpu_ids ? other : watch->cpu);
+}
+
+/**
+ * tm_timer_update() - tell when this CPU must be looked after
+ * @deadline: as tm_counters_deadline() says
+ *
+ * Context: any, interrupts disabled
+ */
+void tm_timer_update(u64 deadline)
+{
+	struct tm_watch *watch = this_cpu_ptr(&tm_watch);
+
+	if (!tm_watch_ready || deadline == watch->deadline)
+		return;
+
+	WRITE_ONCE(watch->deadline, deadline);
+	/* B: pairs with A. */
+	smp_mb();
+	if (deadline < READ_ONCE(watch->planned))
+		irq_work_queue(&watch->arm);
+}
+
+/**
+ * tm_counters_reset() - forget what was on its way to a CPU
+ * @cpu: a CPU that doesn't run
+ */
+void tm_counters_reset(unsigned int cpu)
+{
+	struct tm_watch *watch = &per_cpu(tm_watch, cpu);
+
+	WRITE_ONCE(watch->deadline, TM_NEVER);
+	WRITE_ONCE(watch->poked, false);
+	watch->stray = false;
+}
+
+static int __init tm_counters_init(void)
+{
+	struct tm_watch *watch;
+	unsigned int cpu;
+	int ret;
+
+	if (!tm_config.on)
+		return 0;
+
+	for_each_possible_cpu(cpu) {
+		watch = &per_cpu(tm_watch, cpu);
+		watch->cpu = cpu;
+		watch->deadline = TM_NEVER;
+		watch->planned = TM_NEVER;
+		watch->arm = IRQ_WORK_INIT_HARD(tm_arm_timer);
+		watch->start = IRQ_WORK_INIT_HARD(tm_start_timer);
+		hrtimer_init(&watch->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+		watch->timer.function = tm_timer;
+	}
+
+	ret = register_nmi_handler(NMI_LOCAL, tm_nmi, NMI_FLAG_FIRST, "trace_model");
+	if (!ret)
+		ret = register_nmi_handler(NMI_UNKNOWN, tm_unknown_nmi, 0, "trace_model");
+	tm_watch_ready = !ret;
+	return ret;
+}
+early_initcall(tm_counters_init);

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Software model of Intel's trace hardware: what it tells, and VMX by hand.
+ */
+#define pr_fmt(fmt) "trace_model: " fmt
+
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/init.h>
+#include <linux/irq_work.h>
+#include <linux/kprobes.h>
+#include <linux/printk.h>
+#include <linux/seq_file.h>
+#include <linux/stacktrace.h>
+#include <linux/uaccess.h>
+
+#include <asm/perf_event.h>
+
+#include "trace_model.h"
+
+#define TM_STACK_DEPTH		24
+#define TM_VMX_LONGEST_US	100000
+
+static const char * const tm_stat_names[TM_NR_STATS] = {
+	[TM_STAT_WRITE_CTL]		= "write_ctl",
+	[TM_STAT_WRITE_STATUS]		= "write_status",
+	[TM_STAT_WRITE_OUTPUT_BASE]	= "write_output_base",
+	[TM_STAT_WRITE_OUTPUT_MASK]	= "write_output_mask",
+	[TM_STAT_WRITE_CR3]		= "write_cr3_match",
+	[TM_STAT_WRITE_ADDR]		= "write_addr",
+	[TM_STAT_WRITE_DEBUGCTL]	= "write_debugctl",
+	[TM_STAT_WRITE_DS_AREA]		= "write_ds_area",
+	[TM_STAT_WRITE_COUNTER]		= "write_counter",
+	[TM_STAT_READ_STATUS]		= "read_status",
+	[TM_STAT_READ_DEBUGCTL]		= "read_debugctl",
+	[TM_STAT_READ_OTHER]		= "read_other",
+	[TM_STAT_OPERATIONS]		= "operations",
+	[TM_STAT_RETRIES]		= "retries",
+	[TM_STAT_SKIPPED]		= "skipped",
+	[TM_STAT_DRAINED]		= "drained",
+	[TM_STAT_MAX_NESTING]		= "max_nesting",
+	[TM_STAT_PMI_RAISED]		= "pmi_raised",
+	[TM_STAT_PMI_HELD]		= "pmi_held",
+	[TM_STAT_POKES]			= "pokes",
+	[TM_STAT_BYTES]			= "bytes",
+	[TM_STAT_PSBS]			= "psbs",
+	[TM_STAT_BTS_RECORDS]		= "bts_records",
+	[TM_STAT_USER_STEPS]		= "user_steps",
+	[TM_STAT_FUNCTIONS]		= "functions",
+};
+
+static const char * const tm_breach_names[TM_NR_BREACHES] = {
+	[TM_BREACH_LIVE_WRITE]	= "live_write",
+	[TM_BREACH_LIVE_CTL]	= "live_ctl",
+	[TM_BREACH_RESERVED]	= "reserved",
+	[TM_BREACH_STATUS]	= "status",
+	[TM_BREACH_VMX]		= "vmx",
+	[TM_BREACH_OUTPUT]	= "output",
+	[TM_BREACH_TOPA]	= "topa",
+	[TM_BREACH_DEBUGCTL]	= "debugctl",
+	[TM_BREACH_DS]		= "ds",
+	[TM_BREACH_BTS_INDEX]	= "bts_index",
+	[TM_BREACH_COUNTER]	= "counter",
+};
+
+static DEFINE_PER_CPU(unsigned long[TM_NR_BREACHES], tm_breaches);
+
+/*
+ * Breaches
+ */
+
+/* The first of its kind, printed outside of NMI. */
+static struct tm_breach_report {
+	atomic_t	claimed;
+	unsigned int	cpu;
+	u32		msr;
+	u64		msr_val;
+	unsigned int	depth;
+	unsigned long	stack[TM_STACK_DEPTH];
+	struct irq_work	work;
+} tm_reports[TM_NR_BREACHES];
+
+static void tm_print_report(struct irq_work *work)
+{
+	struct tm_breach_report *report = container_of(work, struct tm_breach_report, work);
+
+	/* Whoever looks for trouble in the log finds this word. */
+	pr_warn("WARNING: breach of the hardware's protocol on CPU %u: %s\n", report->cpu,
+		tm_breach_names[report - tm_reports]);
+	if (report->msr)
+		pr_warn("write of 0x%llx to MSR 0x%x\n", report->msr_val, report->msr);
+	stack_trace_print(report->stack, report->depth, 1);
+}
+
+static void tm_report_first(struct tm_breach_report *report, const struct tm_cpu *cpu)
+{
+	if (atomic_xchg(&report->claimed, 1))
+		return;
+
+	report->cpu = smp_processor_id();
+	report->msr = cpu->msr;
+	report->msr_val = cpu->msr_val;
+	report->depth = stack_trace_save(report->stack, TM_STACK_DEPTH, 1);
+	init_irq_work(&report->work, tm_print_report);
+	irq_work_queue(&report->work);
+}
+
+/**
+ * tm_report_breaches() - count breaches, print the first of each kind
+ * @cpu: model, with the outcome of an operation
+ *
+ * Context: any, interrupts disabled
+ */
+void tm_report_breaches(const struct tm_cpu *cpu)
+{
+	unsigned int i;
+
+	for (i = 0; i < TM_NR_BREACHES; i++) {
+		if (!(cpu->breaches & BIT(i)))
+			continue;
+		this_cpu_inc(tm_breaches[i]);
+		tm_report_first(&tm_reports[i], cpu);
+	}
+}
+
+static int tm_breaches_show(struct seq_file *m, void *v)
+{
+	unsigned long sum, total = 0;
+	unsigned int i, cpu;
+
+	for (i = 0; i < TM_NR_BREACHES; i++) {
+		sum = 0;
+		for_each_possible_cpu(cpu)
+			sum += READ_ONCE(per_cpu(tm_breaches, cpu)[i]);
+		seq_printf(m, "%s %lu\n", tm_breach_names[i], sum);
+		total += sum;
+	}
+	seq_printf(m, "total %lu\n", total);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(tm_breaches);
+
+/*
+ * Statistics
+ */
+
+static int tm_stats_show(struct seq_file *m, void *v)
+{
+	unsigned long val, total;
+	unsigned int i, cpu;
+
+	for (i = 0; i < TM_NR_STATS; i++) {
+		total = 0;
+		for_each_possible_cpu(cpu) {
+			val = READ_ONCE(per_cpu(tm_stats, cpu)[i]);
+			seq_printf(m, "cpu%u.%s %lu\n", cpu, tm_stat_names[i], val);
+			total = i == TM_STAT_MAX_NESTING ? max(total, val) : total + val;
+		}
+		seq_printf(m, "total.%s %lu\n", tm_stat_names[i], total);
+	}
+	return 0;
+}
+
+static int tm_stats_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, tm_stats_show, NULL);
+}
+
+/* Any write resets. What is counted meanwhile may survive that. */
+static ssize_t tm_stats_write(struct file *file, const char __user *ubuf, size_t len,
+			      loff_t *ppos)
+{
+	unsigned int i, cpu;
+
+	for_each_possible_cpu(cpu) {
+		for (i = 0; i < TM_NR_STATS; i++)
+			WRITE_ONCE(per_cpu(tm_stats, cpu)[i], 0);
+	}
+	return len;
+}
+
+static const struct file_operations tm_stats_fops = {
+	.owner		= THIS_MODULE,
+	.open		= tm_stats_open,
+	.read		= seq_read,
+	.write		= tm_stats_write,
+	.llseek		= seq_lseek,
+	.release	= single_release,
+};
+
+/*
+ * VMX operation, as KVM goes in and out of it: interrupts are on.
+ */
+
+static int tm_vmx_set(void *data, u64 us)
+{
+	if (us > TM_VMX_LONGEST_US)
+		return -EINVAL;
+
+	preempt_disable();
+	intel_pt_handle_vmx(1);
+	tm_set_vmx(true);
+	udelay(us);
+	tm_set_vmx(false);
+	intel_pt_handle_vmx(0);
+	preempt_enable();
+
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(tm_vmx_fops, NULL, tm_vmx_set, "%llu\n");
+
+static int __init tm_debugfs_init(void)
+{
+	struct dentry *dir;
+
+	if (!tm_config.on)
+		return 0;
+
+	dir = debugfs_create_dir("trace_model", NULL);
+	debugfs_create_file("breaches", 0400, dir, NULL, &tm_breaches_fops);
+	debugfs_create_file("stats", 0600, dir, NULL, &tm_stats_fops);
+	debugfs_create_file_unsafe("vmx", 0200, dir, NULL, &tm_vmx_fops);
+	return 0;
+}
+fs_initcall(tm_debugfs_init);

@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Software model of Intel's trace hardware: packets of Intel PT.
+ *
+ * The formats are those of the Software Developer's Manual, volume 3, chapter on
+ * Intel Processor Trace. Where it lets processors differ, this one does what asks
+ * the least of decoders:
+ *
+ *   - outcomes of conditional branches are held back until another packet has to
+ *     be in order with them, or a long TNT packet is full;
+ *   - a return is compressed if its call is known since the last packet that may
+ *     make a decoder forget calls (PSB, TIP.PGE, OVF);
+ *   - a TSC packet, with TMA if MTC packets are on, stands before each TIP.PGE and
+ *     where MTC packets would leave a gap that a decoder can't bridge.
+ *
+ * Nothing here but the copy that an operation works on is changed, with one
+ * exception: return addresses of calls, which would be most of what there is to
+ * copy. tm_pt_ret() says why that does no harm.
+ */
+#include <linux/bits.h>
+#include <linux/minmax.h>
+#include <linux/percpu.h>
+#include <linux/string.h>
+
+#include <asm/msr-index.h>
+
+#include "trace_model.h"
+
+#define TM_TNT_SHORT	6
+#define TM_TNT_LONG	47
+
+/* Opcodes of packets with an IP; the number of its bytes is in bits 5 to 7. */
+#define TM_TIP		0x0d
+#define TM_TIP_PGE	0x11
+#define TM_TIP_PGD	0x01
+#define TM_FUP		0x1d
+
+/* More than that, and a decoder may take the counter for one that went back. */
+#define TM_MTC_GAP	128
+
+static DEFINE_PER_CPU(u64[TM_PT_RETS], tm_pt_rets);
+
+static void tm_pt_put(struct tm_cpu *cpu, const u8 *bytes, unsigned int n)
+{
+	tm_out(cpu, bytes, n);
+	cpu->pt.since_psb += n;
+}
+
+/* Opcode, and the lowest bytes of a payload. */
+static void tm_pt_put_payload(struct tm_cpu *cpu, const u8 *op, unsigned int nr_op,
+			      u64 payload, unsigned int nr)
+{
+	u8 packet[16];
+
+	memcpy(packet, op, nr_op);
+	memcpy(packet + nr_op, &payload, nr);
+	tm_pt_put(cpu, packet, nr_op + nr);
+}
+
+#define tm_pt_packet(cpu, payload, nr, ...)				\
+	do {								\
+		const u8 tm_op[] = { __VA_ARGS__ };			\
+									\
+		tm_pt_put_payload(cpu, tm_op, sizeof(tm_op), payload, nr); \
+	} while (0)
+
+static bool tm_pt_branches(const struct tm_cpu *cpu)
+{
+	return cpu->ctl & RTIT_CTL_BRANCH_EN;
+}
+
+/*
+ * Time
+ */
+
+static unsigned int tm_pt_field(const struct tm_cpu *cpu, u64 field)
+{
+	return (cpu->ctl & field) >> __builtin_ctzll(field);
+}
+
+static u64 tm_pt_mtc(const struct tm_cpu *cpu, u64 now)
+{
+	return (now * TM_ART_DEN / TM_ART_NUM) >> tm_pt_field(cpu, RTIT_CTL_MTC_RANGE);
+}
+
+/* 5 bits of the count in the first byte, 7 in each other one, that is needed. */
+static void tm_pt_cyc(struct tm_cpu *cpu, u64 now)
+{
+	u64 count = now - cpu->pt.cyc, left = count >> 5;
+	unsigned int threshold, n = 0;
+	u8 packet[12];
+
+	if (!(cpu->ctl & RTIT_CTL_CYCLEACC))
+		return;
+
+	threshold = tm_pt_field(cpu, RTIT_CTL_CYC_THRESH);
+	if (!count || (threshold && count < 1ull << (threshold - 1)))
+		return;
+
+	packet[n++] = 0x03 | (left ? 0x04 : 0) | (count & 0x1f) << 3;
+	while (left) {
+		packet[n] = (left & 0x7f) << 1;
+		left >>= 7;
+		packet[n++] |= left ? 0x01 : 0;
+	}
+	cpu->pt.cyc = now;
+	tm_pt_put(cpu, packet, n);
+}
+
+static void tm_pt_tsc(struct tm_cpu *cpu)
+{
+	u64 now = tm_pt_now();
+	u64 ctc = now * TM_ART_DEN / TM_ART_NUM;
+	u64 fast = now - ctc * TM_ART_NUM / TM_ART_DEN;
+
+	if (!(cpu->ctl & RTIT_CTL_TSC_EN))
+		return;
+
+	tm_pt_packet(cpu, now, 7, 0x19);
+	if (!(cpu->ctl & RTIT_CTL_MTC_EN))
+		return;
+
+	tm_pt_packet(cpu, (ctc & 0xffff) | (fast & 0x1ff) << 24, 5, 0x02, 0x73);
+	cpu->pt.mtc = tm_pt_mtc(cpu, now);
+}
+
+/* How late it is, if another packet hasn't told it. */
+static void tm_pt_time(struct tm_cpu *cpu)
+{
+	u64 now = tm_pt_now(), mtc = tm_pt_mtc(cpu, now);
+
+	tm_pt_cyc(cpu, now);
+	if (!(cpu->ctl & RTIT_CTL_MTC_EN) || mtc == cpu->pt.mtc)
+		return;
+
+	if (mtc - cpu->pt.mtc >= TM_MTC_GAP && (cpu->ctl & RTIT_CTL_TSC_EN)) {
+		tm_pt_tsc(cpu);
+		return;
+	}
+	tm_pt_packet(cpu, mtc, 1, 0x59);
+	cpu->pt.mtc = mtc;
+}
+
+/*
+ * TNT
+ */
+
+/* A one above the outcomes says how many there are; the oldest is the highest. */
+static void tm_pt_put_tnt(struct tm_cpu *cpu, unsigned int n)
+{
+	struct tm_pt *pt = &cpu->pt;
+	u64 bits = pt->tnt >> (pt->nr_tnt - n) & (BIT_ULL(n) - 1);
+
+	bits |= BIT_ULL(n);
+	if (n <= TM_TNT_SHORT)
+		tm_pt_packet(cpu, bits << 1, 1);
+	else
+		tm_pt_packet(cpu, bits, 6, 0x02, 0xa3);
+	pt->nr_tnt -= n;
+}
+
+static void tm_pt_flush(struct tm_cpu *cpu)
+{
+	struct tm_pt *pt = &cpu->pt;
+
+	if (pt->nr_tnt == TM_TNT_LONG)
+		tm_pt_put_tnt(cpu, TM_TNT_LONG);
+	/* Fewer aren't longer as short packets. */
+	while (pt->nr_tnt)
+		tm_pt_put_tnt(cpu, min(pt->nr_tnt, TM_TNT_SHORT));
+}
+
+static void tm_pt_outcome(struct tm_cpu *cpu, bool taken)
+{
+	cpu->pt.tnt = cpu->pt.tnt << 1 | taken;
+	if (++cpu->pt.nr_tnt < TM_TNT_LONG)
+		return;
+
+	tm_pt_time(cpu);
+	tm_pt_flush(cpu);
+}
+
+/*
+ * IP
+ */
+
+static void tm_pt_put_ip(struct tm_cpu *cpu, u8 op, u64 ip)
+{
+	u64 changed = ip ^ cpu->pt.last_ip;
+	u8 code, nr;
+
+	if (!(changed >> 16)) {
+		code = 1;
+		nr = 2;
+	} else if (!(changed >> 32)) {
+		code = 2;
+		nr = 4;
+	} else if ((s64)(ip << 16) >> 16 == (s64)ip) {
+		code = 3;
+		nr = 6;
+	} else {
+		code = 6;
+		nr = 8;
+	}
+	cpu->pt.last_ip = ip;
+	tm_pt_packet(cpu, ip, nr, op | code << 5);
+}
+
+/* What came before is told, and how late it is. */
+static void tm_pt_put_tip(struct tm_cpu *cpu, u8 op, u64 ip)
+{
+	tm_pt_flush(cpu);
+	tm_pt_time(cpu);
+	tm_pt_put_ip(cpu, op, ip);
+}
+
+static void tm_pt_moved(struct tm_cpu *cpu, u64 ip)
+{
+	cpu->pt.ip = ip;
+	cpu->pt.era++;
+}
+
+/*
+ * PSB+
+ */
+
+static void tm_pt_pip(struct tm_cpu *cpu)
+{
+	u64 cr3 = tm_pt_cr3();
+
+	cpu->pt.cr3 = cr3;
+	/* Bits 5 and up, above a bit that says: not in a guest. */
+	tm_pt_packet(cpu, cr3 >> 5 << 1, 6, 0x02, 0x43);
+}
+
+static void tm_pt_psb(struct tm_cpu *cpu)
+{
+	static const u8 psb[] = {
+		0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82,
+		0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82,
+	};
+	struct tm_pt *pt = &cpu->pt;
+
+	tm_pt_flush(cpu);
+	pt->last_ip = 0;
+	pt->ret_depth = 0;
+	pt->since_psb = 0;
+	cpu->stat.psbs++;
+
+	tm_pt_put(cpu, psb, sizeof(psb));
+	tm_pt_tsc(cpu);
+	if (cpu->ctl & RTIT_CTL_OS)
+		tm_pt_pip(cpu);
+	tm_pt_packet(cpu, pt->mode, 1, 0x99);
+	tm_pt_packet(cpu, tm_nonturbo_ratio(), 2, 0x02, 0x03);
+	if (pt->packet_en && tm_pt_branches(cpu))
+		tm_pt_put_ip(cpu, TM_FUP, pt->ip);
+	tm_pt_packet(cpu, 0, 0, 0x02, 0x23);
+}
+
+/* At the end of whatever made packets: pt.ip is right, nothing binds to the next. */
+static void tm_pt_done(struct tm_cpu *cpu)
+{
+	if (cpu->pt.since_psb >= 2048u << tm_pt_field(cpu, RTIT_CTL_PSB_FREQ))
+		tm_pt_psb(cpu);
+}
+
+/**
+ * tm_pt_start() - TraceEn is set
+ * @cpu: model
+ */
+void tm_pt_start(struct tm_cpu *cpu)
+{
+	u32 era = cpu->pt.era;
+
+	cpu->pt = (struct tm_pt) {
+		.era	= era,
+		.mode	= TM_MODE_64,
+		.cyc	= tm_pt_now(),
+		.mtc	= tm_pt_mtc(cpu, tm_pt_now()),
+	};
+	tm_pt_psb(cpu);
+}
+
+/**
+ * tm_pt_stop() - TraceEn will be cleared
+ * @cpu: model
+ */
+void tm_pt_stop(struct tm_cpu *cpu)
+{
+	if (cpu->pt.packet_en)
+		tm_pt_left(cpu);
+	tm_pt_flush(cpu);
+}
+
+/*
+ * Beginning and end of tracing
+ */
+
+static void tm_pt_put_pge(struct tm_cpu *cpu, u64 ip, u8 mode)
+{
+	struct tm_pt *pt = &cpu->pt;
+
+	tm_pt_moved(cpu, ip);
+	pt->packet_en = true;
+	pt->ret_depth = 0;
+	if (!tm_pt_branches(cpu))
+		return;
+
+	if ((cpu->ctl & RTIT_CTL_OS) && tm_pt_cr3() != pt->cr3)
+		tm_pt_pip(cpu);
+	if (mode != pt->mode)
+		tm_pt_packet(cpu, mode, 1, 0x99);
+	pt->mode = mode;
+	tm_pt_put_ip(cpu, TM_TIP_PGE, ip);
+	tm_pt_done(cpu);
+}
+
+/**
+ * tm_pt_enable() - traced code begins to run
+ * @cpu: model
+ * @ip: where
+ * @mode: TM_MODE_64 or TM_MODE_32
+ */
+void tm_pt_enable(struct tm_cpu *cpu, u64 ip, u8 mode)
+{
+	if (tm_pt_branches(cpu)) {
+		tm_pt_time(cpu);
+		tm_pt_tsc(cpu);
+	}
+	tm_pt_put_pge(cpu, ip, mode);
+}
+
+/**
+ * tm_pt_disable() - traced code ends with a far transfer of its own
+ * @cpu: model
+ */
+void tm_pt_disable(struct tm_cpu *cpu)
+{
+	cpu->pt.packet_en = false;
+	if (tm_pt_branches(cpu)) {
+		tm_pt_flush(cpu);
+		tm_pt_time(cpu);
+		tm_pt_packet(cpu, 0, 0, TM_TIP_PGD);
+	}
+	tm_pt_done(cpu);
+}
+
+/**
+ * tm_pt_disable_at() - traced code is interrupted
+ * @cpu: model
+ * @ip: the instruction that it doesn't get to
+ */
+void tm_pt_disable_at(struct tm_cpu *cpu, u64 ip)
+{
+	cpu->pt.packet_en = false;
+	if (tm_pt_branches(cpu)) {
+		tm_pt_put_tip(cpu, TM_FUP, ip);
+		/* One event to a decoder: nothing in between. */
+		tm_pt_packet(cpu, 0, 0, TM_TIP_PGD);
+	}
+	tm_pt_done(cpu);
+}
+
+/**
+ * tm_pt_disable_to() - code goes on, no longer traced
+ * @cpu: model
+ * @to: where
+ */
+void tm_pt_disable_to(struct tm_cpu *cpu, u64 to)
+{
+	cpu->pt.packet_en = false;
+	if (tm_pt_branches(cpu))
+		tm_pt_put_tip(cpu, TM_TIP_PGD, to);
+	tm_pt_done(cpu);
+}
+
+/**
+ * tm_pt_tracestop() - code that ends the trace is reached
+ * @cpu: model, not tracing code
+ */
+void tm_pt_tracestop(struct tm_cpu *cpu)
+{
+	tm_pt_packet(cpu, 0, 0, 0x02, 0x83);
+	cpu->status &= ~RTIT_STATUS_TRIGGEREN;
+	cpu->status |= RTIT_STATUS_STOPPED;
+}
+
+/*
+ * Branches
+ */
+
+/**
+ * tm_pt_cond() - a conditional branch
+ * @cpu: model
+ * @taken: whether it was taken
+ * @to: the instruction after it
+ */
+void tm_pt_cond(struct tm_cpu *cpu, bool taken, u64 to)
+{
+	tm_pt_moved(cpu, to);
+	if (tm_pt_branches(cpu))
+		tm_pt_outcome(cpu, taken);
+	tm_pt_done(cpu);
+}
+
+/**
+ * tm_pt_direct() - a branch that a decoder finds by itself
+ * @cpu: model
+ * @to: the instruction after it
+ */
+void tm_pt_direct(struct tm_cpu *cpu, u64 to)
+{
+	tm_pt_moved(cpu, to);
+}
+
+/**
+ * tm_pt_indirect() - a branch whose target isn't in the code
+ * @cpu: model
+ * @to: the instruction after it
+ */
+void tm_pt_indirect(struct tm_cpu *cpu, u64 to)
+{
+	tm_pt_moved(cpu, to);
+	if (tm_pt_branches(cpu))
+		tm_pt_put_tip(cpu, TM_TIP, to);
+	tm_pt_done(cpu);
+}
+
+/**
+ * tm_pt_call() - the next branch is a call, but of the instruction behind it
+ * @cpu: model
+ * @ret: where it will return to
+ */
+void tm_pt_call(struct tm_cpu *cpu, u64 ret)
+{
+	struct tm_pt *pt = &cpu->pt;
+
+	this_cpu_write(tm_pt_rets[pt->ret_top], ret);
+	pt->ret_top = (pt->ret_top + 1) % TM_PT_RETS;
+	if (pt->ret_depth < TM_PT_RETS)
+		pt->ret_depth++;
+}
+
+/**
+ * tm_pt_ret() - a near return
+ * @cpu: model
+ * @to: the instruction after it
+ *
+ * The addresses are outside of what operations copy. An operation that is done
+ * again writes the same address again, in the place after the same calls; or no
+ * calls are left, since an NMI started the trace anew. NMIs write none: no traced
+ * code runs under them.
+ */
+void tm_pt_ret(struct tm_cpu *cpu, u64 to)
+{
+	struct tm_pt *pt = &cpu->pt;
+	bool known = false;
+
+	if (pt->ret_depth) {
+		pt->ret_depth--;
+		pt->ret_top = (pt->ret_top + TM_PT_RETS - 1) % TM_PT_RETS;
+		known = this_cpu_read(tm_pt_rets[pt->ret_top]) == to;
+	}
+	if (known && !(cpu->ctl & RTIT_CTL_DISRETC))
+		tm_pt_cond(cpu, true, to);
+	else
+		tm_pt_indirect(cpu, to);
+}
+
+/**
+ * tm_pt_overflow() - the path up to here is lost
+ * @cpu: model, tracing code
+ * @ip: the next instruction
+ */
+void tm_pt_overflow(struct tm_cpu *cpu, u64 ip)
+{
+	tm_pt_moved(cpu, ip);
+	cpu->pt.ret_depth = 0;
+	tm_pt_flush(cpu);
+	tm_pt_time(cpu);
+	tm_pt_packet(cpu, 0, 0, 0x02, 0xf3);
+	/* All bytes of it: decoders disagree about whether OVF forgets the last. */
+	cpu->pt.last_ip = ~ip;
+	if (tm_pt_branches(cpu))
+		tm_pt_put_ip(cpu, TM_FUP, ip);
+	tm_pt_done(cpu);
+}
+
+/**
+ * tm_pt_ptwrite() - a PTWRITE instruction
+ * @cpu: model, tracing code
+ * @ip: of the instruction
+ * @value: its operand
+ * @wide: of 8 bytes, not 4
+ */
+void tm_pt_ptwrite(struct tm_cpu *cpu, u64 ip, u64 value, bool wide)
+{
+	bool fup = (cpu->ctl & RTIT_CTL_FUP_ON_PTW) && tm_pt_branches(cpu);
+
+	if (!(cpu->ctl & RTIT_CTL_PTW_EN))
+		return;
+
+	tm_pt_flush(cpu);
+	tm_pt_time(cpu);
+	tm_pt_packet(cpu, value, wide ? 8 : 4, 0x02,
+		     0x12 | (wide ? 0x20 : 0) | (fup ? 0x80 : 0));
+	if (fup)
+		tm_pt_put_ip(cpu, TM_FUP, ip);
+	tm_pt_done(cpu);
+}
+
+/**
+ * tm_pt_seen() - code that isn't traced was seen at an address
+ * @cpu: model, not tracing code
+ * @ip: address
+ */
+void tm_pt_seen(struct tm_cpu *cpu, u64 ip)
+{
+	tm_pt_enable(cpu, ip, TM_MODE_64);
+	tm_pt_disable_at(cpu, ip);
+}
+
+/**
+ * tm_pt_call_seen() - a call was seen, by and of code that isn't traced
+ * @cpu: model, not tracing code
+ * @site: address of the call instruction
+ * @callee: address of the function
+ * @indirect: the call is an indirect one
+ * @ret: address of the instruction behind the call
+ *
+ * A decoder sees one instruction, the call, and that it arrived. When the function
+ * returns nobody knows. Without a return decoders believe that calls nest deeper and
+ * deeper, so it is seen at once.
+ */
+void tm_pt_call_seen(struct tm_cpu *cpu, u64 site, u64 callee, bool indirect, u64 ret)
+{
+	tm_pt_enable(cpu, site, TM_MODE_64);
+	if (indirect)
+		tm_pt_indirect(cpu, callee);
+	else
+		tm_pt_direct(cpu, callee);
+	tm_pt_disable_at(cpu, callee);
+	tm_pt_put_pge(cpu, ret, TM_MODE_64);
+	tm_pt_disable_at(cpu, ret);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Packets of Intel PT: what the encoder keeps, what it is told, what it asks.
+ *
+ * The encoder knows nothing of the kernel. tools/testing/perf_events compiles it
+ * for user space and decodes what it makes.
+ */
+#ifndef _TRACE_MODEL_PT_PACKETS_H
+#define _TRACE_MODEL_PT_PACKETS_H
+
+#include <linux/types.h>
+
+struct tm_cpu;
+
+#define TM_PT_RETS	64	/* calls that a compressed return may refer to */
+
+/* Payload of MODE.Exec. */
+#define TM_MODE_64	1
+#define TM_MODE_32	2
+
+/**
+ * struct tm_pt - state of the packet generator
+ * @ip: where the traced code goes on, as far as packets were made
+ * @last_ip: payload of the last packet with an IP, for compression
+ * @tnt: outcomes that no packet tells yet, the latest in bit 0
+ * @cr3: as the last PIP told it
+ * @mtc: counter of which MTC packets tell the lowest bits
+ * @cyc: TSC as of the last CYC
+ * @since_psb: bytes since the last PSB
+ * @era: changes whenever @ip does
+ * @nr_tnt: used bits of @tnt
+ * @ret_top: index after the youngest call
+ * @ret_depth: number of calls that returns may refer to
+ * @mode: as the last MODE.Exec told it
+ * @packet_en: TIP.PGE sent, and no TIP.PGD since
+ */
+struct tm_pt {
+	u64	ip;
+	u64	last_ip;
+	u64	tnt;
+	u64	cr3;
+	u64	mtc;
+	u64	cyc;
+	u32	since_psb;
+	u32	era;
+	u8	nr_tnt;
+	u8	ret_top;
+	u8	ret_depth;
+	u8	mode;
+	bool	packet_en;
+};
+
+/* Edges of TraceEn; see trace_model.h. */
+void tm_pt_start(struct tm_cpu *cpu);
+void tm_pt_stop(struct tm_cpu *cpu);
+
+/* Tracing goes on at @ip, in code of @mode. */
+void tm_pt_enable(struct tm_cpu *cpu, u64 ip, u8 mode);
+/* It ends: before the instruction at @ip, */
+void tm_pt_disable_at(struct tm_cpu *cpu, u64 ip);
+/* with a far transfer that nothing needs to be told of, */
+void tm_pt_disable(struct tm_cpu *cpu);
+/* because @to is filtered out. */
+void tm_pt_disable_to(struct tm_cpu *cpu, u64 to);
+/* TraceStop: a range that ends the trace was entered. */
+void tm_pt_tracestop(struct tm_cpu *cpu);
+
+/* What the traced code did, and the IP at which it goes on then. */
+void tm_pt_cond(struct tm_cpu *cpu, bool taken, u64 to);
+void tm_pt_direct(struct tm_cpu *cpu, u64 to);
+void tm_pt_indirect(struct tm_cpu *cpu, u64 to);
+void tm_pt_call(struct tm_cpu *cpu, u64 ret);
+void tm_pt_ret(struct tm_cpu *cpu, u64 to);
+/* What the traced code did isn't known, but that it goes on at @ip. */
+void tm_pt_overflow(struct tm_cpu *cpu, u64 ip);
+void tm_pt_ptwrite(struct tm_cpu *cpu, u64 ip, u64 value, bool wide);
+
+/* Code that isn't traced was at @ip; called a function. */
+void tm_pt_seen(struct tm_cpu *cpu, u64 ip);
+void tm_pt_call_seen(struct tm_cpu *cpu, u64 site, u64 callee, bool indirect, u64 ret);
+
+/* What the encoder asks of the rest of the model. */
+u64 tm_pt_now(void);
+u64 tm_pt_cr3(void);
+/* Interrupted traced code ends: with tm_pt_disable() or tm_pt_disable_at(). */
+void tm_pt_left(struct tm_cpu *cpu);
+
+#endif /* _TRACE_MODEL_PT_PACKETS_H */

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Software model of Intel's trace hardware: what its parts share.
+ *
+ * The model of one CPU is a value, struct tm_cpu. Whatever changes it, a register
+ * access or a branch, is an operation that tm_run() or tm_try() carries out on a
+ * copy and publishes as a whole; core.c explains how and why.
+ */
+#ifndef _TRACE_MODEL_H
+#define _TRACE_MODEL_H
+
+#include <linux/bits.h>
+#include <linux/percpu.h>
+#include <linux/types.h>
+
+#include <asm/msr-index.h>
+#include <asm/perf_event.h>
+
+#include "pt_packets.h"
+
+#define TM_GP		4	/* general counters */
+#define TM_FIXED	3
+#define TM_COUNTERS	(TM_GP + TM_FIXED)
+#define TM_CNT_BITS	48
+
+/* The TSC advances by TM_ART_NUM for each tick of the always running timer. */
+#define TM_ART_NUM	128
+#define TM_ART_DEN	1
+
+/* CPUID leaf 0x14, subleaf 1: bit maps of the values that fields of RTIT_CTL take */
+#define TM_MTC_PERIODS		0x0249U
+#define TM_CYC_THRESHOLDS	0x3fffU
+#define TM_PSB_PERIODS		0x003fU
+
+/* Bits of RTIT_OUTPUT_BASE that are zero, and of RTIT_OUTPUT_MASK_PTRS that are one. */
+#define TM_OUTPUT_LOW		0x7fULL
+
+#define TM_COUNTER_MASK		(GENMASK_ULL(TM_GP - 1, 0) | \
+				 GENMASK_ULL(INTEL_PMC_IDX_FIXED + TM_FIXED - 1, \
+					     INTEL_PMC_IDX_FIXED))
+/* GLOBAL_OVF_CTRL: counters, ToPA, and the bits that nothing here sets: OvfBuf, CondChgd */
+#define TM_STATUS_MASK		(TM_COUNTER_MASK | GLOBAL_STATUS_TRACE_TOPAPMI | \
+				 GLOBAL_STATUS_BUFFER_OVF | GLOBAL_STATUS_COND_CHG)
+
+#define TM_MAX_STORES	16	/* of one operation */
+#define TM_MAX_BYTES	320
+
+/**
+ * struct tm_config - what the modelled CPU can do; constant after boot
+ * @on: the model is asked for, its hooks are installed
+ * @single_entry: no ToPA table of more than one entry
+ * @single_range: output to one contiguous range
+ * @mtc: MTC packets
+ * @cyc: cycle-accurate mode, PSB frequency
+ * @ptwrite: PTWRITE packets
+ * @cr3_filter: RTIT_CR3_MATCH
+ * @filters: number of address ranges
+ */
+struct tm_config {
+	bool		on;
+	bool		single_entry;
+	bool		single_range;
+	bool		mtc;
+	bool		cyc;
+	bool		ptwrite;
+	bool		cr3_filter;
+	unsigned int	filters;
+};
+
+extern struct tm_config tm_config;
+
+/* What software did that the hardware forbids, or doesn't promise to survive. */
+enum tm_breach {
+	TM_BREACH_LIVE_WRITE,	/* a trace MSR other than RTIT_CTL, while TraceEn */
+	TM_BREACH_LIVE_CTL,	/* RTIT_CTL, TraceEn stays set, another bit changes */
+	TM_BREACH_RESERVED,	/* reserved bit or value of a trace MSR */
+	TM_BREACH_STATUS,	/* TraceEn set with Error or Stopped in RTIT_STATUS */
+	TM_BREACH_VMX,		/* TraceEn set in VMX operation */
+	TM_BREACH_OUTPUT,	/* output base, mask or offset */
+	TM_BREACH_TOPA,		/* ToPA table or entry */
+	TM_BREACH_DEBUGCTL,	/* reserved bit of DEBUGCTL */
+	TM_BREACH_DS,		/* BTS enabled with an unusable DS area */
+	TM_BREACH_BTS_INDEX,	/* bts_index written while BTS is on */
+	TM_BREACH_COUNTER,	/* reserved bit of a counter's register */
+	TM_NR_BREACHES
+};
+
+/* Counted per CPU and shown in debugfs. */
+enum tm_stat {
+	TM_STAT_WRITE_CTL,
+	TM_STAT_WRITE_STATUS,
+	TM_STAT_WRITE_OUTPUT_BASE,
+	TM_STAT_WRITE_OUTPUT_MASK,
+	TM_STAT_WRITE_CR3,
+	TM_STAT_WRITE_ADDR,
+	TM_STAT_WRITE_DEBUGCTL,
+	TM_STAT_WRITE_DS_AREA,
+	TM_STAT_WRITE_COUNTER,
+	TM_STAT_READ_STATUS,
+	TM_STAT_READ_DEBUGCTL,
+	TM_STAT_READ_OTHER,
+	TM_STAT_OPERATIONS,
+	TM_STAT_RETRIES,	/* operations begun again, because an NMI published */
+	TM_STAT_SKIPPED,	/* trace data not generated: inside an operation */
+	TM_STAT_DRAINED,	/* stores found unfinished by an NMI, and finished */
+	TM_STAT_MAX_NESTING,
+	TM_STAT_PMI_RAISED,
+	TM_STAT_PMI_HELD,	/* operations that left one pending: LVTPC is masked */
+	TM_STAT_POKES,		/* NMIs to look for an overflow */
+	TM_STAT_BYTES,		/* of trace */
+	TM_STAT_PSBS,
+	TM_STAT_BTS_RECORDS,
+	TM_STAT_USER_STEPS,
+	TM_STAT_FUNCTIONS,
+	TM_NR_STATS
+};
+
+/**
+ * struct tm_cpu - the model of one CPU
+ * @ctl: RTIT_CTL
+ * @status: RTIT_STATUS
+ * @output_base: RTIT_OUTPUT_BASE
+ * @output_mask: RTIT_OUTPUT_MASK_PTRS
+ * @cr3_match: RTIT_CR3_MATCH
+ * @addr: RTIT_ADDRn_A and _B, in turn
+ * @vmx: in VMX operation
+ * @pt: state of the packet generator, owned by pt_packets.c
+ * @debugctl: IA32_DEBUGCTL
+ * @ds_area: IA32_DS_AREA
+ * @bts_index: bts_index as the model wrote it last, while BTS is on
+ * @global_ctrl: IA32_PERF_GLOBAL_CTRL
+ * @global_status: IA32_PERF_GLOBAL_STATUS
+ * @fixed_ctrl: IA32_FIXED_CTR_CTRL
+ * @evtsel: IA32_PERFEVTSELx
+ * @count: counters as of @since, general ones first
+ * @since: TSC
+ * @pmi: interrupts requested and not delivered, TM_PMI_*
+ * @stat: how many of a statistic this operation adds; zero at its start
+ * @breaches: bit mask of enum tm_breach, of this operation; zero at its start
+ * @msr: number of the MSR that this operation writes, or zero
+ * @msr_val: value written to it
+ * @nr_stores: used part of @store; zero at the operation's start
+ * @nr_bytes: used part of @bytes
+ * @store: writes to memory, carried out in order after publication
+ * @bytes: what they write
+ *
+ * The members from @stat on are an operation's outcome: its own, not inherited.
+ */
+struct tm_cpu {
+	u64		ctl;
+	u64		status;
+	u64		output_base;
+	u64		output_mask;
+	u64		cr3_match;
+	u64		addr[8];
+	bool		vmx;
+
+	struct tm_pt	pt;
+
+	u64		debugctl;
+	u64		ds_area;
+	u64		bts_index;
+
+	u64		global_ctrl;
+	u64		global_status;
+	u64		fixed_ctrl;
+	u64		evtsel[TM_GP];
+	u64		count[TM_COUNTERS];
+	u64		since[TM_COUNTERS];
+	u8		pmi;
+#define TM_PMI_STATUS	BIT(0)	/* for a bit of @global_status, until that is cleared */
+#define TM_PMI_BTS	BIT(1)	/* for the DS area's threshold */
+
+	struct {
+		u16	bytes;
+		u16	psbs;
+		u16	bts_records;
+	} stat __aligned(8);
+	u32		breaches;
+	u32		msr;
+	u64		msr_val;
+	u16		nr_stores;
+	u16		nr_bytes;
+	struct tm_pending {
+		void	*dst;
+		u16	at;		/* in bytes[] */
+		u16	len;
+		bool	exchange;	/* bytes[]: expected u64, new u64 */
+	} store[TM_MAX_STORES];
+	u8		bytes[TM_MAX_BYTES];
+};
+
+/**
+ * typedef tm_op_t - an operation
+ * @cpu: private copy of this CPU's model; the only thing that may be changed,
+ *	 because the operation may be carried out again on another copy
+ * @arg: the caller's
+ */
+typedef u64 (*tm_op_t)(struct tm_cpu *cpu, void *arg);
+
+/* core.c */
+u64 tm_run(tm_op_t op, void *arg);
+bool tm_try(tm_op_t op, void *arg);
+void tm_store(struct tm_cpu *cpu, void *dst, const void *src, unsigned int n);
+void tm_store_exchange(struct tm_cpu *cpu, u64 *dst, u64 old, u64 new);
+
+static inline void tm_breach(struct tm_cpu *cpu, enum tm_breach breach)
+{
+	cpu->breaches |= BIT(breach);
+}
+
+/* What is traced on this CPU, as of the last operation. */
+#define TM_PT_USER	BIT(0)
+#define TM_PT_KERNEL	BIT(1)
+#define TM_BTS_USER	BIT(2)
+#define TM_BTS_KERNEL	BIT(3)
+#define TM_PT_FILTERS	BIT(4)	/* each address counts */
+#define TM_PT_PACKETS	BIT(5)	/* user code is traced, or was when interrupted */
+
+DECLARE_PER_CPU(unsigned int, tm_wants);
+
+DECLARE_PER_CPU(unsigned long[TM_NR_STATS], tm_stats);
+
+static __always_inline void tm_count(enum tm_stat stat)
+{
+	this_cpu_inc(tm_stats[stat]);
+}
+
+static inline bool tm_bts_on(const struct tm_cpu *cpu)
+{
+	const u64 on = DEBUGCTLMSR_TR | DEBUGCTLMSR_BTS;
+
+	return (cpu->debugctl & on) == on;
+}
+
+/* hooks.c */
+void tm_hooks_install(void);
+unsigned int tm_nonturbo_ratio(void);
+
+/* msr.c */
+int tm_read_msr(unsigned int msr, u64 *val);
+int tm_write_msr(unsigned int msr, u64 val, bool safe);
+void tm_trace_off(struct tm_cpu *cpu, u64 ctl);
+void tm_set_vmx(bool on);
+
+/* output.c */
+void tm_out(struct tm_cpu *cpu, const void *bytes, unsigned int n);
+bool tm_output_check(struct tm_cpu *cpu);
+
+/* counters.c */
+void tm_counters_update(struct tm_cpu *cpu);
+u64 tm_counters_deadline(const struct tm_cpu *cpu);
+u64 tm_read_pmc(unsigned int counter);
+bool tm_pmi_allowed(void);
+void tm_pmi_send(void);
+void tm_timer_update(u64 deadline);
+void tm_counters_reset(unsigned int cpu);
+
+/* debugfs.c */
+void tm_report_breaches(const struct tm_cpu *cpu);
+
+/*
+ * bts_store.c requests an interrupt with cpu->pmi |= TM_PMI_BTS; it is raised after
+ * the operation's stores, as soon as the local APIC lets it. No bit of GLOBAL_STATUS
+ * comes with it. DEBUGCTL's TR and BTS become both set, or no longer
+ * are: called with the new value in debugctl.
+ */
+void tm_bts_start(struct tm_cpu *cpu);
+void tm_bts_stop(struct tm_cpu *cpu);
+
+/*
+ * step.c: tm_wants may have changed. After the operation, in any context, with
+ * preemption disabled.
+ */
+void tm_flow_update(void);
+/* Once, before anyone else looks at debug exceptions. */
+void tm_step_init_early(void);
+
+#endif /* _TRACE_MODEL_H */

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PERF_EVENTS_ASM_PROCESSOR_H
+#define _PERF_EVENTS_ASM_PROCESSOR_H
+
+#define X86_VENDOR_INTEL	0
+
+static const struct {
+	int	x86_vendor;
+	int	x86_phys_bits;
+} boot_cpu_data = { X86_VENDOR_INTEL, 46 };
+
+#endif

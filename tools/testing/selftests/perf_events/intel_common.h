@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tests of Intel PT and Intel BTS share: windows of user code whose
+ * branches are known, the trace's MSRs, and a walk over the trace itself.
+ *
+ * The tests run on Intel's hardware and on the model of it (kernel parameter
+ * trace_model) alike. The model knows more: it counts what a driver must not do.
+ *
+ * Functions return -1 on failure and say why in errno, unless noted otherwise.
+ */
+#ifndef _INTEL_COMMON_H
+#define _INTEL_COMMON_H
+
+#include <x86intrin.h>
+
+#include "aux_common.h"
+
+#define TAG_RESUME	1
+#define TAG_PAUSE	2
+#define TAG_SAMPLE	3
+
+/* --- What there is to test --- */
+
+/*
+ * Tests of NMI gates, of the account of gates, and of MSRs need a module each:
+ * NULL, or what is missing.
+ */
+const char *lacks_nmi(void);
+const char *lacks_account(void);
+const char *lacks_msr(void);
+
+/*
+ * Gates that are throttled don't act, so neither a rate nor a machine that is slow
+ * with interrupts may throttle.
+ */
+struct rate_limit {
+	int rate;
+	char percent[32];
+};
+
+int rate_unlimit(struct rate_limit *limit);
+void rate_restore(const struct rate_limit *limit);
+
+/* For tests_miss() */
+const char *lacks_pmu(const char *pmu);
+
+/* --- The model --- */
+
+bool has_model(void);
+/* -1 where there is no model */
+long long model_stat(const char *name);
+/*
+ * How often a driver broke the hardware's rules since the last call of
+ * model_watch(). Without a model nobody counts: 0.
+ */
+void model_watch(void);
+long long model_breaches(void);
+/* VMX operation on this CPU, as KVM enters and leaves it, for @us microseconds */
+int model_vmx(unsigned int us);
+
+/* ->stop() without PERF_EF_UPDATE, ->start(). NULL, or what is missing. */
+const char *lacks_restart(void);
+int restart_event(int fd);
+
+/* --- MSRs --- */
+
+#define MSR_DEBUGCTL		0x1d9
+#define MSR_GLOBAL_STATUS	0x38e
+#define MSR_GLOBAL_CTRL		0x38f
+#define MSR_GLOBAL_OVF_CTRL	0x390
+#define MSR_RTIT_OUTPUT_BASE	0x560
+#define MSR_RTIT_OUTPUT_MASK	0x561
+#define MSR_RTIT_CTL		0x570
+#define MSR_RTIT_STATUS		0x571
+#define MSR_RTIT_LAST		0x587
+
+int msr_read(int cpu, unsigned int msr, __u64 *value);
+/* Is the hardware tracing? 1, 0, or -1 */
+int pt_is_on(int cpu);
+int bts_is_on(int cpu);
+
+/* An event that counts reads or writes of MSRs, those that match the filter. */
+int attr_msr(struct perf_event_attr *attr, bool write);
+int set_filter(int fd, const char *filter);
+/*
+ * A gate on reads or writes of one MSR, that is: in the middle of what a driver
+ * does. It begins disabled.
+ */
+int open_msr_gate(const struct aux_spec *spec, const struct aux_group *group,
+		  unsigned int msr, bool write, bool resumes);
+/* By a group's task or CPU; -1 if there is no such tracepoint */
+int count_msr_writes(const struct aux_spec *spec, unsigned int first,
+		     unsigned int last);
+
+/* --- Windows --- */
+
+/*
+ * One way through: @open is a gate's place, then a loop with @loops conditional
+ * branches, all but the last of them taken, then @close. In user mode there is no
+ * other branch between the two, system calls and exceptions apart.
+ */
+struct window {
+	__u64 open[4];		/* number and arguments of a system call, or */
+	__u64 close[4];		/* [0] address of a word that is incremented */
+	__u64 loops;
+};
+
+/* Where the code of a window is. Each kind exists twice, at different places. */
+struct window_code {
+	void		(*run)(const struct window *win);
+	const char	*open, *close;	/* places for probes */
+	const char	*branch;	/* the conditional branch */
+	const char	*end;
+};
+
+enum window_kind {
+	WINDOW_CALLS,		/* system call, system call */
+	WINDOW_CALL_STORE,	/* system call, store */
+	WINDOW_STORE_CALL,	/* store, system call */
+	WINDOW_PLACES,		/* an instruction at ->open, one at ->close */
+	WINDOW_KINDS
+};
+
+extern const struct window_code window_codes[WINDOW_KINDS][2];
+const struct window_code *window_code(enum window_kind kind, unsigned int copy);
+
+/* When a window was open at most, by the TSC, and what it executed */
+struct window_log {
+	__u64 from, to;
+	__u64 loops;		/* 0: the gate didn't open it */
+};
+
+#define LOOPS_UNKNOWN	-1ULL
+
+/*
+ * Gates of every kind around windows, see gate_kinds[]. ->setup() fills in the
+ * gates and the window; it fails where there is no such kind of gate. ->prepare()
+ * is called before each window.
+ */
+struct gate_kind {
+	const char		*name;
+	enum window_kind	code;
+	int			(*setup)(struct aux_spec *spec, struct window *win);
+	void			(*prepare)(void);
+	const char		*needs;
+};
+
+const struct gate_kind *gate_kind(const char *name);
+
+/* NMI gates, and one NMI for those with this tag: with one system call only */
+int setup_nmi_gates(struct aux_spec *spec);
+void fire_tag(unsigned int tag);
+
+struct gated {
+	const struct gate_kind	*kind;
+	struct aux_spec		spec;
+	struct aux_group	group;
+	struct perf_records	records;
+	size_t			pos;	/* in records, see pt_trace_read() */
+	struct window		win;
+	struct window_log	*log;
+	size_t			nr;	/* of log */
+};
+
+/* @log has room for all windows to come. */
+void gated_init(struct gated *gated, struct window_log *log);
+void gated_close(struct gated *gated);
+/*
+ * Go through a window with this number of conditional branches in it. QEMU 7.2
+ * swallows breakpoints now and then. The log says 0 where the window wasn't opened
+ * and LOOPS_UNKNOWN where the close had to be tried again.
+ */
+int gated_window(struct gated *gated, __u64 loops);
+/*
+ * Is the account of requests exact? @more is what gates counted that are not in
+ * the group's struct. NULL, or what is wrong.
+ */
+const char *gated_inexact(const struct gated *gated, __u64 more);
+
+/* --- The stream of Intel PT --- */
+
+/* What there is behind a TSC packet, up to the next one */
+struct pt_segment {
+	__u64		tsc;
+	__u64		tnt;	/* conditional branches, compressed returns */
+	unsigned int	pge;
+};
+
+/* attr.config: with TSC packets */
+#define PT_CONFIG_TSC	0x400
+
+/* Is there tracing between here and the next packet that tells? */
+enum pt_level {
+	PT_UNKNOWN,
+	PT_OFF,
+	PT_ON,
+};
+
+struct pt_trace {
+	unsigned char		*bytes;
+	size_t			nr_bytes;
+	size_t			done;	/* of bytes: checked */
+	bool			synced;	/* no PSB needed to go on from there */
+	bool			in_psb, psb_fup;
+	enum pt_level		level;
+	struct pt_segment	*seg;
+	size_t			nr;
+	struct pt_segment	ahead;	/* of the first TSC */
+	__u64			tnt;
+	unsigned long		psb, ovf, records, truncated;
+	char			error[200];
+};
+
+/*
+ * Add the data that the AUX records in @records tell of and check it: a packet
+ * where one is due, TIP.PGE and TIP.PGD in turn, nothing traced outside of them.
+ * @pos is the first record that wasn't looked at yet. Data behind a truncated
+ * record begins in mid-stream: the check goes on at the next PSB.
+ */
+int pt_trace_read(struct pt_trace *trace, const struct perf_records *records,
+		  size_t *pos, struct aux_group *group);
+/* The same for an overwritten area: from its oldest PSB to its newest packet. */
+int pt_trace_read_overwrite(struct pt_trace *trace, struct aux_group *group);
+/* For an event that is disabled: does the trace end as it should? */
+bool pt_trace_complete(const struct pt_trace *trace);
+void pt_trace_free(struct pt_trace *trace);
+
+/*
+ * Is every TSC packet in a window? With @exact, has each window its number of
+ * conditional branches, no less and no more? -1 with ->error set, or the number
+ * of windows with data.
+ */
+int pt_trace_match(struct pt_trace *trace, const struct window_log *log,
+		   size_t nr, bool exact);
+
+/* --- The records of Intel BTS --- */
+
+struct bts_record {
+	__u64 from, to, flags;
+};
+
+struct bts_trace {
+	struct bts_record	*rec;
+	size_t			nr;
+	unsigned long		records, truncated;
+	char			error[200];
+};
+
+int bts_trace_read(struct bts_trace *trace, const struct perf_records *records,
+		   size_t *pos, struct aux_group *group);
+int bts_trace_read_overwrite(struct bts_trace *trace, struct aux_group *group);
+void bts_trace_free(struct bts_trace *trace);
+
+/* How many records are of the loops in windows of this kind? */
+size_t bts_branches(const struct bts_trace *trace, enum window_kind kind);
+/*
+ * Do the records of the loops tell the windows' story, one after the other, from
+ * the first on or, with @newest, up to the last? -1 with ->error set, or the
+ * number of windows found.
+ */
+int bts_trace_match(struct bts_trace *trace, const struct gated *gated,
+		    bool newest);
+
+#endif /* _INTEL_COMMON_H */

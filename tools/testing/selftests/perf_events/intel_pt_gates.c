@@ -1,0 +1,1060 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Intel PT gated by events of every kind, in every mode of the AUX area, also in
+ * the middle of what the driver does to the hardware.
+ *
+ * Expected: the trace holds what was executed between a resume and the pause that
+ * follows it, down to the last branch, and nothing else. The hardware is at the
+ * level that the last gate asked for, wherever that gate hit.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "../kselftest_harness.h"
+#include "intel_common.h"
+
+#define ROUNDS		20
+#define MAX_WINDOWS	4096
+#define PAIRS		500
+
+const char *tests_miss(void)
+{
+	return lacks_pmu("intel_pt");
+}
+
+/* Touched by every test before it begins: page faults may be gates. */
+static struct window_log window_log[MAX_WINDOWS];
+
+/* --- Errors --- */
+
+FIXTURE(pt_errors)
+{
+	struct perf_event_attr pt, gate;
+	int leader;
+};
+
+static int try_open(struct perf_event_attr *attr, int leader)
+{
+	int fd = perf_open(attr, 0, -1, leader);
+
+	if (fd < 0)
+		return errno;
+	close(fd);
+
+	return 0;
+}
+
+FIXTURE_SETUP(pt_errors)
+{
+	model_watch();
+	attr_init(&self->pt, pmu_type("intel_pt"));
+	self->leader = perf_open(&self->pt, 0, -1, -1);
+	ASSERT_GE(self->leader, 0)
+		TH_LOG("%s", strerror(errno));
+
+	attr_init(&self->gate, PERF_TYPE_SOFTWARE);
+	self->gate.config = PERF_COUNT_SW_PAGE_FAULTS;
+	self->gate.sample_period = 1;
+}
+
+FIXTURE_TEARDOWN(pt_errors)
+{
+	close(self->leader);
+	EXPECT_EQ(model_breaches(), 0);
+}
+
+TEST_F(pt_errors, gates)
+{
+	self->gate.aux_pause = 1;
+	EXPECT_EQ(try_open(&self->gate, self->leader), 0);
+	EXPECT_EQ(try_open(&self->gate, -1), EINVAL);
+
+	self->gate.aux_resume = 1;
+	EXPECT_EQ(try_open(&self->gate, self->leader), EINVAL);
+
+	self->gate.aux_pause = 0;
+	EXPECT_EQ(try_open(&self->gate, self->leader), 0);
+	EXPECT_EQ(try_open(&self->gate, -1), EINVAL);
+
+	self->gate.aux_output = 1;
+	EXPECT_EQ(try_open(&self->gate, self->leader), EOPNOTSUPP);
+}
+
+TEST_F(pt_errors, hardware_counter_as_gate)
+{
+	struct perf_event_attr cycles;
+
+	attr_init(&cycles, PERF_TYPE_HARDWARE);
+	cycles.config = PERF_COUNT_HW_CPU_CYCLES;
+	cycles.sample_period = 1000000;
+	if (try_open(&cycles, -1))
+		SKIP(return, "no hardware counter");
+
+	cycles.aux_pause = 1;
+	EXPECT_EQ(try_open(&cycles, self->leader), 0);
+	EXPECT_EQ(try_open(&cycles, -1), EINVAL);
+}
+
+TEST_F(pt_errors, start_paused)
+{
+	/* One event of a PMU that is exclusive per task */
+	close(self->leader);
+	self->pt.aux_start_paused = 1;
+	EXPECT_EQ(try_open(&self->pt, -1), 0);
+
+	self->gate.aux_start_paused = 1;
+	EXPECT_EQ(try_open(&self->gate, -1), EOPNOTSUPP);
+}
+
+TEST_F(pt_errors, own_gate)
+{
+	close(self->leader);
+	self->pt.sample_period = 1;
+	self->pt.aux_pause = 1;
+	EXPECT_EQ(try_open(&self->pt, -1), EINVAL);
+}
+
+/* --- Gates of every kind --- */
+
+FIXTURE(pt_gate)
+{
+	struct gated gated;
+	struct pt_trace trace;
+};
+
+FIXTURE_VARIANT(pt_gate)
+{
+	const char *kind;
+};
+
+FIXTURE_VARIANT_ADD(pt_gate, tracepoint)
+{
+	.kind = "tracepoint",
+};
+
+FIXTURE_VARIANT_ADD(pt_gate, kprobe)
+{
+	.kind = "kprobe",
+};
+
+FIXTURE_VARIANT_ADD(pt_gate, uprobe)
+{
+	.kind = "uprobe",
+};
+
+FIXTURE_VARIANT_ADD(pt_gate, break_resume)
+{
+	.kind = "break_resume",
+};
+
+FIXTURE_VARIANT_ADD(pt_gate, break_pause)
+{
+	.kind = "break_pause",
+};
+
+FIXTURE_VARIANT_ADD(pt_gate, watch_resume)
+{
+	.kind = "watch_resume",
+};
+
+FIXTURE_VARIANT_ADD(pt_gate, watch_pause)
+{
+	.kind = "watch_pause",
+};
+
+FIXTURE_VARIANT_ADD(pt_gate, software)
+{
+	.kind = "software",
+};
+
+FIXTURE_VARIANT_ADD(pt_gate, nmi)
+{
+	.kind = "nmi",
+};
+
+/* A task's event on one CPU; tests change the specification before it opens. */
+static void pt_init(struct gated *gated)
+{
+	model_watch();
+	memset(window_log, 0, sizeof(window_log));
+	gated_init(gated, window_log);
+	gated->spec.pmu = "intel_pt";
+	gated->spec.config = PT_CONFIG_TSC;
+	gated->spec.aux_pages = 256;
+}
+
+static void pt_open(struct __test_metadata *_metadata, struct gated *gated)
+{
+	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
+	ASSERT_EQ(aux_group_open(&gated->group, &gated->spec), 0)
+		TH_LOG("%s", strerror(errno));
+}
+
+static void pt_enable(struct __test_metadata *_metadata, struct gated *gated)
+{
+	ASSERT_EQ(aux_group_enable(&gated->group), 0);
+}
+
+/* Disable, and read what there is. */
+static void pt_read(struct __test_metadata *_metadata, struct gated *gated,
+		    struct pt_trace *trace)
+{
+	ASSERT_EQ(perf_records_read(&gated->records, &gated->group), 0);
+	ASSERT_EQ(pt_trace_read(trace, &gated->records, &gated->pos,
+				&gated->group), 0)
+		TH_LOG("%s", trace->error);
+}
+
+static void pt_finish(struct __test_metadata *_metadata, struct gated *gated,
+		      struct pt_trace *trace)
+{
+	ASSERT_EQ(aux_group_disable(&gated->group), 0);
+	pt_read(_metadata, gated, trace);
+	EXPECT_TRUE(pt_trace_complete(trace));
+	EXPECT_EQ(trace->ovf, 0);
+}
+
+static void expect_exact(struct __test_metadata *_metadata,
+			 const struct gated *gated)
+{
+	const char *inexact = gated_inexact(gated, 0);
+
+	EXPECT_EQ(NULL, inexact)
+		TH_LOG("%s", inexact);
+}
+
+/* Windows that a swallowed gate didn't open are empty. */
+static int opened(const struct gated *gated)
+{
+	size_t i;
+	int n = 0;
+
+	for (i = 0; i < gated->nr; i++)
+		n += !!gated->log[i].loops;
+
+	return n;
+}
+
+FIXTURE_SETUP(pt_gate)
+{
+	struct gated *gated = &self->gated;
+
+	memset(self, 0, sizeof(*self));
+	pt_init(gated);
+	gated->spec.exclude_kernel = true;
+	gated->kind = gate_kind(variant->kind);
+	if (gated->kind->setup(&gated->spec, &gated->win))
+		SKIP_SETUP("no %s", gated->kind->needs);
+
+	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
+	if (aux_group_open(&gated->group, &gated->spec)) {
+		if (errno == ENOENT || errno == ENODEV)
+			SKIP_SETUP("no %s", gated->kind->needs);
+		ASSERT_EQ(errno, 0)
+			TH_LOG("%s", strerror(errno));
+	}
+	/* Page in what the tests touch. */
+	gated_window(gated, 1);
+	gated_window(gated, 1);
+	gated->nr = 0;
+}
+
+FIXTURE_TEARDOWN(pt_gate)
+{
+	pt_trace_free(&self->trace);
+	gated_close(&self->gated);
+	EXPECT_EQ(model_breaches(), 0);
+}
+
+/* Every branch of every window, and not one that is outside. */
+TEST_F(pt_gate, windows)
+{
+	struct gated *gated = &self->gated;
+	int i, found;
+
+	pt_enable(_metadata, gated);
+	for (i = 0; i < ROUNDS; i++)
+		ASSERT_EQ(gated_window(gated, 50 + 37 * i), 0);
+	pt_finish(_metadata, gated, &self->trace);
+
+	found = pt_trace_match(&self->trace, gated->log, gated->nr, true);
+	EXPECT_EQ(found, opened(gated))
+		TH_LOG("%s", self->trace.error);
+	EXPECT_GE(found, ROUNDS / 2);
+	expect_exact(_metadata, gated);
+}
+
+/* Started paused and never resumed: not one byte. */
+TEST_F(pt_gate, start_paused)
+{
+	struct gated *gated = &self->gated;
+	int i;
+
+	ASSERT_EQ(ioctl(gated->group.resume, PERF_EVENT_IOC_DISABLE, 0), 0);
+	pt_enable(_metadata, gated);
+	for (i = 0; i < ROUNDS; i++)
+		ASSERT_EQ(gated_window(gated, 100), 0);
+	pt_finish(_metadata, gated, &self->trace);
+
+	EXPECT_EQ(gated->group.page->aux_head, 0);
+	EXPECT_EQ(opened(gated), 0);
+	expect_exact(_metadata, gated);
+}
+
+static void call(const __u64 *args)
+{
+	syscall(args[0], args[1], args[2], args[3]);
+}
+
+/* Paused is a level: what is opened twice ends at the first pause. */
+TEST_F(pt_gate, nested_windows)
+{
+	struct gated *gated = &self->gated;
+	__u64 from;
+	int i;
+
+	if (gated->kind->code != WINDOW_CALLS)
+		SKIP(return, "gates by system calls only");
+
+	pt_enable(_metadata, gated);
+	for (i = 0; i < ROUNDS; i++) {
+		from = __rdtsc();
+		call(gated->win.open);
+		ASSERT_EQ(gated_window(gated, 100), 0);
+		gated->log[i].from = from;
+		call(gated->win.close);
+	}
+	pt_finish(_metadata, gated, &self->trace);
+
+	EXPECT_EQ(pt_trace_match(&self->trace, gated->log, gated->nr, false),
+		  ROUNDS)
+		TH_LOG("%s", self->trace.error);
+	EXPECT_GE(self->trace.tnt, ROUNDS * 100);
+	expect_exact(_metadata, gated);
+}
+
+/* --- Events of tasks and CPUs, levels --- */
+
+FIXTURE(pt_level)
+{
+	struct gated gated;
+	struct pt_trace trace;
+	int cpu;
+};
+
+FIXTURE_SETUP(pt_level)
+{
+	struct gated *gated = &self->gated;
+
+	memset(self, 0, sizeof(*self));
+	self->cpu = nth_cpu(0);
+	pt_init(gated);
+	gated->spec.exclude_kernel = true;
+	gated->kind = gate_kind("tracepoint");
+	if (gated->kind->setup(&gated->spec, &gated->win))
+		SKIP_SETUP("no %s", gated->kind->needs);
+}
+
+FIXTURE_TEARDOWN(pt_level)
+{
+	pt_trace_free(&self->trace);
+	gated_close(&self->gated);
+	EXPECT_EQ(model_breaches(), 0);
+}
+
+static void resume(void)
+{
+	syscall(__NR_getppid);
+}
+
+static void pause_trace(void)
+{
+	syscall(__NR_getpgid, 0);
+}
+
+/* Branches that nothing but their number tells from others */
+static void branches(unsigned long n)
+{
+	const struct window_code *code = window_code(WINDOW_PLACES, 0);
+	struct window win = { .loops = n };
+
+	code->run(&win);
+}
+
+/* Another task on the CPU: the event is scheduled out and in. */
+static void sleep_a_little(void)
+{
+	poll(NULL, 0, 2);
+}
+
+TEST_F(pt_level, kept_over_scheduling)
+{
+	struct gated *gated = &self->gated;
+	__u64 before;
+	int i;
+
+	pt_open(_metadata, gated);
+	pt_enable(_metadata, gated);
+
+	/* Paused from the start, and still after a sleep */
+	for (i = 0; i < 5; i++) {
+		sleep_a_little();
+		branches(100);
+	}
+	pt_finish(_metadata, gated, &self->trace);
+	EXPECT_EQ(gated->group.page->aux_head, 0);
+
+	pt_enable(_metadata, gated);
+	resume();
+	for (i = 0; i < 5; i++) {
+		sleep_a_little();
+		branches(1000);
+	}
+	pause_trace();
+	pt_finish(_metadata, gated, &self->trace);
+	EXPECT_GE(self->trace.tnt, 5000);
+
+	before = self->trace.nr_bytes;
+	pt_enable(_metadata, gated);
+	for (i = 0; i < 5; i++) {
+		sleep_a_little();
+		branches(100);
+	}
+	pt_finish(_metadata, gated, &self->trace);
+	EXPECT_EQ(self->trace.nr_bytes, before);
+	expect_exact(_metadata, gated);
+}
+
+TEST_F(pt_level, kept_over_disable)
+{
+	struct gated *gated = &self->gated;
+
+	pt_open(_metadata, gated);
+	pt_enable(_metadata, gated);
+	resume();
+	ASSERT_EQ(aux_group_disable(&gated->group), 0);
+	branches(5000);
+	ASSERT_EQ(aux_group_enable(&gated->group), 0);
+	branches(1000);
+	pause_trace();
+	branches(5000);
+	pt_finish(_metadata, gated, &self->trace);
+
+	EXPECT_GE(self->trace.tnt, 1000);
+	EXPECT_LT(self->trace.tnt, 5000);
+	expect_exact(_metadata, gated);
+}
+
+/* Without start-paused, tracing is on until the first pause. */
+TEST_F(pt_level, starts_running)
+{
+	struct gated *gated = &self->gated;
+
+	gated->spec.start_paused = false;
+	pt_open(_metadata, gated);
+	pt_enable(_metadata, gated);
+	branches(1000);
+	pause_trace();
+	branches(5000);
+	pt_finish(_metadata, gated, &self->trace);
+
+	EXPECT_GE(self->trace.tnt, 1000);
+	EXPECT_LT(self->trace.tnt, 5000);
+	EXPECT_GE(self->trace.psb, 1);
+}
+
+TEST_F(pt_level, moves_to_another_cpu)
+{
+	struct gated *gated = &self->gated;
+	int other = nth_cpu(1), i;
+
+	if (other < 0)
+		SKIP(return, "one CPU only");
+
+	pt_open(_metadata, gated);
+	pt_enable(_metadata, gated);
+	resume();
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(pin_to_cpu(i & 1 ? self->cpu : other), 0);
+		branches(1000);
+	}
+	pause_trace();
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(pin_to_cpu(i & 1 ? self->cpu : other), 0);
+		branches(10000);
+	}
+	pt_finish(_metadata, gated, &self->trace);
+
+	EXPECT_GE(self->trace.tnt, 10000);
+	EXPECT_LT(self->trace.tnt, 20000);
+	expect_exact(_metadata, gated);
+}
+
+/* The kernel too: the trace is on in the window, whatever is in it. */
+TEST_F(pt_level, kernel_windows)
+{
+	struct gated *gated = &self->gated;
+	int i;
+
+	gated->spec.exclude_kernel = false;
+	pt_open(_metadata, gated);
+	pt_enable(_metadata, gated);
+	for (i = 0; i < ROUNDS; i++)
+		ASSERT_EQ(gated_window(gated, 50), 0);
+	pt_finish(_metadata, gated, &self->trace);
+
+	EXPECT_EQ(pt_trace_match(&self->trace, gated->log, gated->nr, false),
+		  ROUNDS)
+		TH_LOG("%s", self->trace.error);
+	EXPECT_GE(self->trace.tnt, ROUNDS * 50);
+	expect_exact(_metadata, gated);
+}
+
+/* Per CPU: what others run in the window is in the trace as well. */
+TEST_F(pt_level, cpu_event)
+{
+	struct gated *gated = &self->gated;
+	int i;
+
+	gated->spec.pid = -1;
+	gated->spec.cpu = self->cpu;
+	gated->spec.exclude_kernel = false;
+	pt_open(_metadata, gated);
+	pt_enable(_metadata, gated);
+	for (i = 0; i < ROUNDS; i++) {
+		ASSERT_EQ(gated_window(gated, 50), 0);
+		sleep_a_little();
+	}
+	pt_finish(_metadata, gated, &self->trace);
+
+	EXPECT_EQ(pt_trace_match(&self->trace, gated->log, gated->nr, false),
+		  ROUNDS)
+		TH_LOG("%s", self->trace.error);
+	EXPECT_GE(self->trace.tnt, ROUNDS * 50);
+	expect_exact(_metadata, gated);
+}
+
+static void inherited(struct __test_metadata *_metadata, struct gated *gated,
+		      bool start_paused)
+{
+	gated->spec.inherit = true;
+	gated->spec.cpu = nth_cpu(0);
+	gated->spec.start_paused = start_paused;
+	pt_open(_metadata, gated);
+	pt_enable(_metadata, gated);
+}
+
+static void run_child(struct __test_metadata *_metadata, bool gates)
+{
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		if (gates)
+			resume();
+		branches(20000);
+		if (gates)
+			pause_trace();
+		_exit(0);
+	}
+	ASSERT_GT(child, 0);
+	ASSERT_EQ(waitpid(child, &status, 0), child);
+}
+
+/* The parent is resumed when it forks; the child isn't. */
+TEST_F(pt_level, child_starts_paused)
+{
+	struct gated *gated = &self->gated;
+
+	inherited(_metadata, gated, true);
+	resume();
+	run_child(_metadata, false);
+	pause_trace();
+	pt_finish(_metadata, gated, &self->trace);
+
+	EXPECT_GT(self->trace.tnt, 0);
+	EXPECT_LT(self->trace.tnt, 20000);
+}
+
+TEST_F(pt_level, child_starts_running)
+{
+	struct gated *gated = &self->gated;
+
+	inherited(_metadata, gated, false);
+	pause_trace();
+	run_child(_metadata, false);
+	branches(20000);
+	pt_finish(_metadata, gated, &self->trace);
+
+	EXPECT_GE(self->trace.tnt, 20000);
+	EXPECT_LT(self->trace.tnt, 40000);
+}
+
+TEST_F(pt_level, child_has_its_own_gates)
+{
+	struct gated *gated = &self->gated;
+
+	inherited(_metadata, gated, true);
+	run_child(_metadata, true);
+	branches(20000);
+	pt_finish(_metadata, gated, &self->trace);
+
+	EXPECT_GE(self->trace.tnt, 20000);
+	EXPECT_LT(self->trace.tnt, 40000);
+}
+
+/* --- Address filters --- */
+
+/*
+ * A copy of the windows' code in a file of its own: perf finds a mapping by the
+ * file's inode, which differs from the program's on an overlay file system.
+ */
+static int copy_code(const struct window_code *code, void **copy, char *filter,
+		     size_t size)
+{
+	size_t len = code->end - (const char *)code->run;
+	int fd = memfd_create("window", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, code->run, len) != (ssize_t)len)
+		return -1;
+
+	*copy = mmap(NULL, len, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	snprintf(filter, size, "filter 0x0/%#zx@/proc/self/fd/%d", len, fd);
+
+	return *copy == MAP_FAILED ? -1 : 0;
+}
+
+/* Every other window runs the copy, which is what the filter takes. */
+TEST_F(pt_level, address_filter)
+{
+	struct gated *gated = &self->gated;
+	void (*run)(const struct window *win);
+	char filter[128];
+	unsigned int i;
+	void *copy;
+
+	ASSERT_EQ(copy_code(window_code(WINDOW_CALLS, 0), &copy, filter,
+			    sizeof(filter)), 0)
+		TH_LOG("%s", strerror(errno));
+	run = copy;
+	pt_open(_metadata, gated);
+	if (set_filter(gated->group.aux, filter))
+		SKIP(return, "no address filters");
+
+	pt_enable(_metadata, gated);
+	for (i = 0; i < ROUNDS; i++) {
+		struct window_log *log = &gated->log[gated->nr];
+
+		ASSERT_EQ(gated_window(gated, 100), 0);
+		log->loops = 0;
+		log[1].from = __rdtsc();
+		gated->win.loops = 50 + 37 * i;
+		log[1].loops = gated->win.loops;
+		run(&gated->win);
+		log[1].to = __rdtsc();
+		gated->nr++;
+	}
+	pt_finish(_metadata, gated, &self->trace);
+
+	EXPECT_EQ(pt_trace_match(&self->trace, gated->log, gated->nr, true),
+		  ROUNDS)
+		TH_LOG("%s", self->trace.error);
+	expect_exact(_metadata, gated);
+}
+
+/* --- Full trace in a small area --- */
+
+FIXTURE(pt_mode)
+{
+	struct gated gated;
+	struct pt_trace trace;
+	struct rate_limit limit;
+	int cpu;
+};
+
+FIXTURE_SETUP(pt_mode)
+{
+	struct gated *gated = &self->gated;
+
+	memset(self, 0, sizeof(*self));
+	self->cpu = nth_cpu(0);
+	pt_init(gated);
+	gated->kind = gate_kind("nmi");
+	if (gated->kind->setup(&gated->spec, &gated->win))
+		SKIP_SETUP("no %s", gated->kind->needs);
+	gated->spec.exclude_kernel = true;
+	ASSERT_EQ(rate_unlimit(&self->limit), 0);
+}
+
+FIXTURE_TEARDOWN(pt_mode)
+{
+	pt_trace_free(&self->trace);
+	gated_close(&self->gated);
+	rate_restore(&self->limit);
+	EXPECT_EQ(model_breaches(), 0);
+}
+
+/* Data for the trace: each call leaves the traced code, and comes back. */
+static void work(unsigned int n)
+{
+	while (n--)
+		syscall(__NR_getppid);
+}
+
+static void logged_window(struct gated *gated, unsigned int calls)
+{
+	struct window_log *log = &gated->log[gated->nr++];
+
+	log->loops = LOOPS_UNKNOWN;
+	log->from = __rdtsc();
+	fire_tag(TAG_RESUME);
+	work(calls);
+	fire_tag(TAG_PAUSE);
+	log->to = __rdtsc();
+}
+
+/* Interrupts hand over one half of the area while the other is filled. */
+TEST_F(pt_mode, topa_interrupts)
+{
+	struct gated *gated = &self->gated;
+	__u64 end = clock_ns() + 15000000000ULL;
+
+	gated->spec.aux_pages = 8;
+	gated->spec.watermark = 4096;
+	pt_open(_metadata, gated);
+	pt_enable(_metadata, gated);
+	while (self->trace.records < 20 && gated->nr < MAX_WINDOWS) {
+		ASSERT_LT(clock_ns(), end)
+			TH_LOG("%lu AUX records", self->trace.records);
+		logged_window(gated, 10);
+		pt_read(_metadata, gated, &self->trace);
+	}
+	pt_finish(_metadata, gated, &self->trace);
+
+	EXPECT_EQ(self->trace.truncated, 0);
+	EXPECT_GE(self->trace.records, 20);
+	EXPECT_EQ(pt_trace_match(&self->trace, gated->log, gated->nr, false),
+		  (int)gated->nr)
+		TH_LOG("%s", self->trace.error);
+	expect_exact(_metadata, gated);
+}
+
+static int wait_until_truncated(struct gated *gated)
+{
+	__u64 end = clock_ns() + 15000000000ULL;
+	size_t i;
+
+	do {
+		work(20);
+		i = gated->records.nr;
+		if (perf_records_read(&gated->records, &gated->group))
+			return -1;
+		for (; i < gated->records.nr; i++) {
+			if (gated->records.rec[i].type == PERF_RECORD_AUX &&
+			    gated->records.rec[i].flags & PERF_AUX_FLAG_TRUNCATED)
+				return 0;
+		}
+	} while (clock_ns() < end);
+
+	return -1;
+}
+
+/*
+ * With nobody to read it, the area fills up: the event is disabled, and so are its
+ * gates. Enabled again, it is at the level that it had.
+ */
+TEST_F(pt_mode, truncated)
+{
+	struct gated *gated = &self->gated;
+	__u64 head;
+	int round;
+
+	gated->spec.aux_pages = 2;
+	pt_open(_metadata, gated);
+	pt_enable(_metadata, gated);
+	for (round = 0; round < 3; round++) {
+		fire_tag(TAG_RESUME);
+		ASSERT_EQ(wait_until_truncated(gated), 0)
+			TH_LOG("not full within 15 seconds");
+		pt_read(_metadata, gated, &self->trace);
+
+		head = gated->group.page->aux_head;
+		pt_enable(_metadata, gated);
+		work(2);
+		fire_tag(TAG_PAUSE);
+		ASSERT_EQ(aux_group_disable(&gated->group), 0);
+		EXPECT_GT(gated->group.page->aux_head, head);
+
+		head = gated->group.page->aux_head;
+		pt_enable(_metadata, gated);
+		work(20);
+		ASSERT_EQ(aux_group_disable(&gated->group), 0);
+		EXPECT_EQ(gated->group.page->aux_head, head);
+		pt_read(_metadata, gated, &self->trace);
+		pt_enable(_metadata, gated);
+	}
+	pt_finish(_metadata, gated, &self->trace);
+	EXPECT_GE(self->trace.truncated, 3);
+	expect_exact(_metadata, gated);
+}
+
+/* --- Overwrite mode, and AUX samples --- */
+
+TEST_F(pt_mode, overwrite)
+{
+	struct gated *gated = &self->gated;
+	int found;
+
+	gated->spec.overwrite = true;
+	gated->spec.aux_pages = 8;
+	pt_open(_metadata, gated);
+	pt_enable(_metadata, gated);
+	while (gated->nr < 200)
+		logged_window(gated, 10);
+	ASSERT_EQ(aux_group_disable(&gated->group), 0);
+	ASSERT_EQ(pt_trace_read_overwrite(&self->trace, &gated->group), 0)
+		TH_LOG("%s", self->trace.error);
+
+	EXPECT_TRUE(pt_trace_complete(&self->trace));
+	found = pt_trace_match(&self->trace, gated->log, gated->nr, false);
+	EXPECT_GE(found, 2)
+		TH_LOG("%s", self->trace.error);
+	/* The newest is the last. */
+	EXPECT_GE(self->trace.seg[self->trace.nr - 1].tsc,
+		  gated->log[gated->nr - 1].from);
+	expect_exact(_metadata, gated);
+}
+
+static int add_sampler(const struct gated *gated)
+{
+	struct perf_event_attr attr;
+	int fd;
+
+	attr_nmi(&attr, 0, TAG_SAMPLE);
+	attr.sample_type |= PERF_SAMPLE_AUX;
+	attr.aux_sample_size = 1024;
+	fd = perf_open(&attr, gated->spec.pid, gated->spec.cpu,
+		       gated->group.aux);
+	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, gated->group.aux))
+		return -1;
+
+	return fd;
+}
+
+static const struct perf_record *newest_sample(const struct gated *gated,
+					       __u64 id)
+{
+	size_t i;
+
+	for (i = gated->records.nr; i; i--) {
+		if (gated->records.rec[i - 1].id == id &&
+		    gated->records.rec[i - 1].type == PERF_RECORD_SAMPLE)
+			return &gated->records.rec[i - 1];
+	}
+
+	return NULL;
+}
+
+/* A sample switches the trace off and on again, unless it is paused. */
+TEST_F(pt_mode, samples_keep_the_level)
+{
+	struct gated *gated = &self->gated;
+	const struct perf_record *rec;
+	int sampler, i;
+
+	if (lacks_msr())
+		SKIP(return, "no %s", lacks_msr());
+
+	gated->spec.overwrite = true;
+	pt_open(_metadata, gated);
+	sampler = add_sampler(gated);
+	ASSERT_GE(sampler, 0)
+		TH_LOG("%s", strerror(errno));
+	pt_enable(_metadata, gated);
+
+	for (i = 0; i < ROUNDS; i++) {
+		fire_tag(TAG_RESUME);
+		work(20);
+		fire_tag(TAG_SAMPLE);
+		EXPECT_EQ(pt_is_on(self->cpu), 1);
+		fire_tag(TAG_PAUSE);
+		EXPECT_EQ(pt_is_on(self->cpu), 0);
+		fire_tag(TAG_SAMPLE);
+		EXPECT_EQ(pt_is_on(self->cpu), 0);
+
+		ASSERT_EQ(perf_records_read(&gated->records, &gated->group), 0);
+		rec = newest_sample(gated, perf_id(sampler));
+		ASSERT_NE(NULL, rec);
+		EXPECT_EQ(rec->sampled, 1024);
+	}
+	ASSERT_EQ(aux_group_disable(&gated->group), 0);
+	ASSERT_EQ(pt_trace_read_overwrite(&self->trace, &gated->group), 0)
+		TH_LOG("%s", self->trace.error);
+	expect_exact(_metadata, gated);
+	close(sampler);
+}
+
+/* --- Gates by hardware counters --- */
+
+static int open_counter(const struct gated *gated, __u64 config, __u64 period,
+			bool resumes)
+{
+	struct perf_event_attr attr;
+	int fd;
+
+	attr_init(&attr, PERF_TYPE_HARDWARE);
+	attr.disabled = 0;
+	attr.config = config;
+	attr.sample_period = period;
+	attr.aux_resume = resumes;
+	attr.aux_pause = !resumes;
+	fd = perf_open(&attr, gated->spec.pid, gated->spec.cpu,
+		       gated->group.aux);
+	if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, gated->group.aux))
+		return -1;
+
+	return fd;
+}
+
+/* Their samples tell who came last. Between them, the trace was on and off. */
+TEST_F(pt_mode, counters)
+{
+	struct gated *gated = &self->gated;
+	__u64 end = clock_ns() + 15000000000ULL;
+	const struct perf_record *last, *pauses;
+	int resumer, pauser;
+	size_t samples;
+
+	if (lacks_msr())
+		SKIP(return, "no %s", lacks_msr());
+
+	gated->spec.overwrite = true;
+	gated->spec.resume.size = 0;
+	gated->spec.pause.size = 0;
+	pt_open(_metadata, gated);
+	resumer = open_counter(gated, PERF_COUNT_HW_CPU_CYCLES, 1000003, true);
+	if (resumer < 0 && errno == ENOENT)
+		SKIP(return, "no hardware counters");
+	pauser = open_counter(gated, PERF_COUNT_HW_CPU_CYCLES, 1300021, false);
+	ASSERT_GE(resumer, 0)
+		TH_LOG("%s", strerror(errno));
+	ASSERT_GE(pauser, 0)
+		TH_LOG("%s", strerror(errno));
+
+	pt_enable(_metadata, gated);
+	do {
+		ASSERT_LT(clock_ns(), end)
+			TH_LOG("not 50 overflows within 15 seconds");
+		work(1000);
+		ASSERT_EQ(perf_records_read(&gated->records, &gated->group), 0);
+		samples = perf_records_count(&gated->records,
+					     PERF_RECORD_SAMPLE, 0);
+	} while (samples < 50);
+	ASSERT_EQ(ioctl(resumer, PERF_EVENT_IOC_DISABLE, 0), 0);
+	ASSERT_EQ(ioctl(pauser, PERF_EVENT_IOC_DISABLE, 0), 0);
+	ASSERT_EQ(perf_records_read(&gated->records, &gated->group), 0);
+
+	last = newest_sample(gated, perf_id(resumer));
+	pauses = newest_sample(gated, perf_id(pauser));
+	ASSERT_NE(NULL, last);
+	ASSERT_NE(NULL, pauses);
+	EXPECT_EQ(pt_is_on(self->cpu), last > pauses);
+
+	ASSERT_EQ(aux_group_disable(&gated->group), 0);
+	ASSERT_EQ(pt_trace_read_overwrite(&self->trace, &gated->group), 0)
+		TH_LOG("%s", self->trace.error);
+	EXPECT_GT(self->trace.nr, 0);
+	close(pauser);
+	close(resumer);
+}
+
+/* --- Stop without update, and start --- */
+
+/*
+ * The AUX transaction has to end with the stop, or the start finds it open and
+ * gives up for good.
+ */
+TEST_F(pt_mode, restarts)
+{
+	struct gated *gated = &self->gated;
+	int i;
+
+	if (lacks_restart())
+		SKIP(return, "no %s", lacks_restart());
+
+	pt_open(_metadata, gated);
+	pt_enable(_metadata, gated);
+	for (i = 0; i < 50; i++) {
+		/* One begins where the last one ended: cut by nothing but this. */
+		gated->log[i].from = __rdtsc();
+		fire_tag(TAG_RESUME);
+		work(2);
+		ASSERT_EQ(restart_event(gated->group.aux), 0)
+			TH_LOG("%s", strerror(errno));
+		work(2);
+		fire_tag(TAG_PAUSE);
+		gated->log[i].to = __rdtsc();
+
+		ASSERT_EQ(restart_event(gated->group.aux), 0);
+		work(2);
+		gated->nr++;
+		pt_read(_metadata, gated, &self->trace);
+	}
+	pt_finish(_metadata, gated, &self->trace);
+
+	EXPECT_EQ(self->trace.nr_bytes, gated->group.page->aux_head);
+	EXPECT_EQ(self->trace.truncated, 0);
+	EXPECT_GE(self->trace.records, 50);
+	EXPECT_EQ(pt_trace_match(&self->trace, gated->log, gated->nr, false), 50)
+		TH_LOG("%s", self->trace.error);
+	expect_exact(_metadata, gated);
+}
+
+/* --- What a pause and a resume cost --- */
+
+TEST_F(pt_mode, one_msr_write)
+{
+	struct gated *gated = &self->gated;
+	long long modelled;
+	int counter, i;
+
+	/* Of the CPU, not of a task: a switch of tasks stops and starts. */
+	gated->spec.pid = -1;
+	gated->spec.cpu = self->cpu;
+	gated->spec.overwrite = true;
+	pt_open(_metadata, gated);
+	counter = count_msr_writes(&gated->spec, MSR_RTIT_OUTPUT_BASE,
+				   MSR_RTIT_LAST);
+	if (counter < 0)
+		SKIP(return, "no tracepoint msr:write_msr");
+
+	pt_enable(_metadata, gated);
+	fire_tag(TAG_PAUSE);
+	modelled = model_stat("total.write_ctl");
+	ASSERT_EQ(ioctl(counter, PERF_EVENT_IOC_ENABLE, 0), 0);
+	for (i = 0; i < PAIRS; i++) {
+		fire_tag(TAG_RESUME);
+		fire_tag(TAG_PAUSE);
+	}
+	EXPECT_EQ(perf_count(counter), 2 * PAIRS);
+	EXPECT_EQ(model_stat("total.write_ctl"),
+		  has_model() ? modelled + 2 * PAIRS : -1);
+
+	/* What changes nothing writes nothing. */
+	for (i = 0; i < 100; i++)
+		fire_tag(TAG_PAUSE);
+	EXPECT_EQ(perf_count(counter), 2 * PAIRS);
+	close(counter);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Gates of Intel PT, tens of thousands per second on each CPU, by all ways at
+ * once: NMIs, overflows of hardware counters, which hit anything, system calls,
+ * and the driver's own accesses to the trace's MSRs. Meanwhile the driver is busy
+ * with starts and stops, and with ToPA interrupts in full trace, or with AUX
+ * samples in overwrite mode.
+ *
+ * Expected: each request of a gate is carried out or superseded by a later one.
+ * When all is quiet, the hardware is at the level of the last one, and gates go on
+ * to work. Every packet of the trace is intact. No rule of the hardware is broken.
+ *
+ * INTEL_STORM_SECONDS in the environment: how long each of the two tests runs.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include "../kselftest_harness.h"
+#include "intel_common.h"
+
+#define SECONDS		8
+#define MAX_CPUS	16
+#define SAMPLE_SIZE	512
+
+/* Rare system calls: other tasks on the CPU don't disturb. */
+#define AT_RESUME	"syscalls/sys_enter_sched_get_priority_max"
+#define AT_PAUSE	"syscalls/sys_enter_sched_get_priority_min"
+#define AT_SAMPLE	"syscalls/sys_enter_sched_getscheduler"
+
+const char *tests_miss(void)
+{
+	const char *what = lacks_pmu("intel_pt");
+
+	if (!what)
+		what = lacks_nmi();
+	if (!what)
+		what = lacks_account();
+
+	return what ?: lacks_msr();
+}
+
+/* Gates besides those of struct aux_group; what counts differs for counters. */
+enum {
+	SOFT_RESUME,
+	SOFT_PAUSE,
+	MSR_RESUME,
+	MSR_PAUSE,
+	NR_GATES
+};
+
+enum {
+	CYCLES_RESUME,
+	CYCLES_PAUSE,
+	NR_COUNTERS
+};
+
+/* One CPU's group */
+struct site {
+	int cpu;
+	struct aux_spec spec;
+	struct aux_group group;
+	int gate[NR_GATES];
+	int counter[NR_COUNTERS];
+	__u64 counter_id[NR_COUNTERS];
+	int soft_sample, nmi_sample;
+	struct perf_records records;
+	size_t pos;
+	struct pt_trace trace;
+	__u64 overflows, samples, lost;	/* of records that are forgotten */
+	__u64 end;
+	const char *error;
+};
+
+static void soft_resume(void)
+{
+	syscall(__NR_sched_get_priority_max, 0);
+}
+
+static void soft_pause(void)
+{
+	syscall(__NR_sched_get_priority_min, 0);
+}
+
+static void soft_sample(void)
+{
+	syscall(__NR_sched_getscheduler, 0);
+}
+
+static int open_soft(const struct site *site, const char *where, bool resumes)
+{
+	struct perf_event_attr attr;
+
+	if (attr_tracepoint(&attr, where))
+		return -1;
+	attr.aux_resume = resumes;
+	attr.aux_pause = !resumes;
+
+	return perf_open(&attr, -1, site->cpu, site->group.aux);
+}
+
+/*
+ * No two gates on MSRs that a pause or a resume itself accesses: they would gate
+ * each other without end.
+ */
+static int open_gates(struct site *site)
+{
+	int i;
+
+	site->gate[SOFT_RESUME] = open_soft(site, AT_RESUME, true);
+	site->gate[SOFT_PAUSE] = open_soft(site, AT_PAUSE, false);
+	site->gate[MSR_RESUME] = open_msr_gate(&site->spec, &site->group,
+					       MSR_RTIT_OUTPUT_BASE, false, true);
+	site->gate[MSR_PAUSE] = open_msr_gate(&site->spec, &site->group,
+					      MSR_RTIT_OUTPUT_MASK, false, false);
+	for (i = 0; i < NR_GATES; i++) {
+		if (site->gate[i] < 0)
+			return -1;
+	}
+
+	return 0;
+}
+
+/* Last: with a counter, the group moves to another context and forgets this. */
+static int enable_gates(const struct site *site)
+{
+	int i;
+
+	for (i = 0; i < NR_GATES; i++) {
+		if (ioctl(site->gate[i], PERF_EVENT_IOC_ENABLE, 0))
+			return -1;
+	}
+
+	return aux_group_enable(&site->group);
+}
+
+static int open_counter(const struct site *site, __u64 period, bool resumes)
+{
+	struct perf_event_attr attr;
+	int fd;
+
+	attr_init(&attr, PERF_TYPE_HARDWARE);
+	attr.disabled = 0;
+	attr.config = PERF_COUNT_HW_CPU_CYCLES;
+	attr.sample_period = period;
+	attr.aux_resume = resumes;
+	attr.aux_pause = !resumes;
+	fd = perf_open(&attr, -1, site->cpu, site->group.aux);
+	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, site->group.aux))
+		return -1;
+
+	return fd;
+}
+
+static int open_counters(struct site *site)
+{
+	int i;
+
+	site->counter[CYCLES_RESUME] = open_counter(site, 2000003, true);
+	site->counter[CYCLES_PAUSE] = open_counter(site, 300007, false);
+	for (i = 0; i < NR_COUNTERS; i++) {
+		if (site->counter[i] < 0)
+			return -1;
+		site->counter_id[i] = perf_id(site->counter[i]);
+	}
+
+	return 0;
+}
+
+static int open_sampler(const struct site *site, struct perf_event_attr *attr)
+{
+	int fd;
+
+	attr->sample_type |= PERF_SAMPLE_AUX;
+	attr->aux_sample_size = SAMPLE_SIZE;
+	fd = perf_open(attr, -1, site->cpu, site->group.aux);
+	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, site->group.aux))
+		return -1;
+
+	return fd;
+}
+
+static int open_samplers(struct site *site)
+{
+	struct perf_event_attr attr;
+
+	attr_nmi(&attr, 0, TAG_SAMPLE);
+	site->nmi_sample = open_sampler(site, &attr);
+	if (site->nmi_sample < 0 || attr_tracepoint(&attr, AT_SAMPLE))
+		return -1;
+
+	site->soft_sample = open_sampler(site, &attr);
+
+	return site->soft_sample < 0 ? -1 : 0;
+}
+
+static int site_open(struct site *site, int cpu, bool overwrite)
+{
+	memset(site, 0, sizeof(*site));
+	site->cpu = cpu;
+	site->soft_sample = -1;
+	site->nmi_sample = -1;
+	site->spec.pmu = "intel_pt";
+	site->spec.config = PT_CONFIG_TSC;
+	site->spec.pid = -1;
+	site->spec.cpu = cpu;
+	site->spec.start_paused = true;
+	site->spec.exclude_kernel = true;
+	site->spec.overwrite = overwrite;
+	site->spec.data_pages = 256;
+	site->spec.aux_pages = 128;
+	site->spec.watermark = 8192;
+	attr_nmi(&site->spec.resume, 0, TAG_RESUME);
+	attr_nmi(&site->spec.pause, 0, TAG_PAUSE);
+	if (aux_group_open(&site->group, &site->spec))
+		return -1;
+
+	/* Samples of these gates are of no interest here. */
+	if (ioctl(site->group.resume, PERF_EVENT_IOC_SET_OUTPUT, -1L) ||
+	    ioctl(site->group.pause, PERF_EVENT_IOC_SET_OUTPUT, -1L) ||
+	    open_gates(site) || open_counters(site) ||
+	    (overwrite && open_samplers(site)))
+		return -1;
+
+	return enable_gates(site);
+}
+
+static void site_close(struct site *site)
+{
+	int i;
+
+	pt_trace_free(&site->trace);
+	perf_records_free(&site->records);
+	for (i = 0; i < NR_COUNTERS; i++)
+		close(site->counter[i]);
+	for (i = 0; i < NR_GATES; i++)
+		close(site->gate[i]);
+	close(site->soft_sample);
+	close(site->nmi_sample);
+	aux_group_close(&site->group);
+}
+
+/* Take what there is: data to be checked, and overflows to be counted. */
+static int site_read(struct site *site)
+{
+	const struct perf_record *rec;
+
+	if (perf_records_read(&site->records, &site->group))
+		return -1;
+	if (!site->spec.overwrite &&
+	    pt_trace_read(&site->trace, &site->records, &site->pos, &site->group))
+		return -1;
+
+	for (rec = site->records.rec;
+	     rec < site->records.rec + site->records.nr; rec++) {
+		site->lost += rec->lost;
+		if (rec->type != PERF_RECORD_SAMPLE)
+			continue;
+		if (rec->id == site->counter_id[CYCLES_RESUME] ||
+		    rec->id == site->counter_id[CYCLES_PAUSE])
+			site->overflows++;
+		else
+			site->samples++;
+	}
+	perf_records_free(&site->records);
+	site->pos = 0;
+
+	return 0;
+}
+
+static __u64 site_gates(const struct site *site)
+{
+	__u64 sum = perf_count(site->group.resume) + perf_count(site->group.pause);
+	int i;
+
+	for (i = 0; i < NR_GATES; i++)
+		sum += perf_count(site->gate[i]);
+
+	return sum + site->overflows;
+}
+
+/* --- The storm --- */
+
+static void work(unsigned int n)
+{
+	while (n--)
+		syscall(__NR_getppid);
+}
+
+/* ->stop() and ->start() of the AUX event, while all the gates are active */
+static void stop_and_start(const struct site *site)
+{
+	__u64 period = 1;
+
+	ioctl(site->group.aux, PERF_EVENT_IOC_PERIOD, &period);
+}
+
+/*
+ * Every few steps something else, with periods that have nothing in common. What
+ * the test itself does is traced while the level is running, at the speed of
+ * single-stepping on the model: so each part ends paused.
+ */
+static int storm_step(struct site *site, unsigned long n)
+{
+	soft_resume();
+	work(10 * (n % 4));
+	soft_pause();
+	/* All gates by NMI with each: resumed, paused, sampled */
+	nmi_fire(50, 0);
+	if (n % 3 == 0) {
+		soft_resume();
+		soft_sample();
+		soft_pause();
+	}
+	if (n % 4 == 0) {
+		nmi_fire(1, TAG_RESUME);
+		stop_and_start(site);
+		nmi_fire(1, TAG_PAUSE);
+	}
+	if (n % 11 == 0)
+		model_vmx(1);
+	if (n % 31 == 0) {
+		aux_group_disable(&site->group);
+		aux_group_enable(&site->group);
+	}
+	if (n % 37 == 0)
+		sched_yield();
+
+	return n % 16 ? 0 : site_read(site);
+}
+
+static void *storm_thread(void *arg)
+{
+	struct site *site = arg;
+	unsigned long n;
+
+	if (pin_to_cpu(site->cpu)) {
+		site->error = "not pinned";
+		return NULL;
+	}
+
+	for (n = 0; clock_ns() < site->end; n++) {
+		if (storm_step(site, n)) {
+			site->error = site->trace.error[0] ? site->trace.error :
+							     "no records";
+			return NULL;
+		}
+		/* It is disabled when its area is full. */
+		if (n % 16 == 0)
+			aux_group_enable(&site->group);
+	}
+
+	return NULL;
+}
+
+FIXTURE(intel_storm)
+{
+	struct site site[MAX_CPUS];
+	int cpus;
+	struct rate_limit limit;
+	long long pmis;
+};
+
+FIXTURE_VARIANT(intel_storm)
+{
+	bool overwrite;
+};
+
+FIXTURE_VARIANT_ADD(intel_storm, full_trace)
+{
+	.overwrite = false,
+};
+
+FIXTURE_VARIANT_ADD(intel_storm, samples)
+{
+	.overwrite = true,
+};
+
+FIXTURE_SETUP(intel_storm)
+{
+	struct perf_event_attr attr;
+	int i;
+
+	if (attr_tracepoint(&attr, AT_RESUME))
+		SKIP_SETUP("no syscall tracepoints (CONFIG_FTRACE_SYSCALLS)");
+	if (attr_msr(&attr, true))
+		SKIP_SETUP("no tracepoint msr:write_msr");
+
+	memset(self, 0, sizeof(*self));
+	model_watch();
+	self->pmis = model_stat("total.pmi_raised");
+	ASSERT_EQ(rate_unlimit(&self->limit), 0);
+	for (i = 0; i < MAX_CPUS && nth_cpu(i) >= 0; i++) {
+		if (!site_open(&self->site[i], nth_cpu(i), variant->overwrite))
+			continue;
+		if (errno == ENOENT)
+			SKIP_SETUP("no hardware counters");
+		ASSERT_EQ(errno, 0)
+			TH_LOG("CPU %d: %s", nth_cpu(i), strerror(errno));
+	}
+	self->cpus = i;
+}
+
+FIXTURE_TEARDOWN(intel_storm)
+{
+	int i;
+
+	for (i = 0; i < self->cpus; i++)
+		site_close(&self->site[i]);
+	rate_restore(&self->limit);
+	EXPECT_EQ(model_breaches(), 0);
+}
+
+static void storm(struct __test_metadata *_metadata, struct site *site, int cpus,
+		  unsigned int seconds)
+{
+	__u64 end = clock_ns() + seconds * 1000000000ULL;
+	pthread_t thread[MAX_CPUS];
+	int i;
+
+	for (i = 0; i < cpus; i++) {
+		site[i].end = end;
+		ASSERT_EQ(pthread_create(&thread[i], NULL, storm_thread,
+					 &site[i]), 0);
+	}
+	for (i = 0; i < cpus; i++) {
+		ASSERT_EQ(pthread_join(thread[i], NULL), 0);
+		ASSERT_EQ(NULL, site[i].error)
+			TH_LOG("CPU %d: %s", site[i].cpu, site[i].error);
+	}
+}
+
+/* Off with the gates that overflow without being asked, or in an interrupt. */
+static void make_quiet(struct __test_metadata *_metadata, struct site *site)
+{
+	int i, err = pin_to_cpu(site->cpu);
+
+	for (i = 0; i < NR_COUNTERS; i++)
+		err |= ioctl(site->counter[i], PERF_EVENT_IOC_DISABLE, 0);
+	err |= ioctl(site->gate[MSR_RESUME], PERF_EVENT_IOC_DISABLE, 0);
+	err |= ioctl(site->gate[MSR_PAUSE], PERF_EVENT_IOC_DISABLE, 0);
+	ASSERT_EQ(err, 0);
+	ASSERT_EQ(site_read(site), 0)
+		TH_LOG("%s", site->trace.error);
+	ASSERT_EQ(aux_group_enable(&site->group), 0);
+}
+
+/* Is the account exact, and the hardware in line with it? Returns the level. */
+static bool check_quiet(struct __test_metadata *_metadata, struct site *site)
+{
+	struct aux_actions act = { .pending = -1 };
+
+	EXPECT_EQ(aux_actions_read(&site->group, &act), 0);
+	EXPECT_EQ(act.pending, 0);
+	EXPECT_EQ(act.requested, act.carried + act.superseded);
+	EXPECT_EQ(act.requested, site_gates(site));
+	EXPECT_EQ(pt_is_on(site->cpu), !act.paused);
+
+	return act.paused;
+}
+
+static void check_after_storm(struct __test_metadata *_metadata,
+			      struct site *site)
+{
+	bool paused;
+
+	make_quiet(_metadata, site);
+	EXPECT_EQ(site->lost, 0);
+	paused = check_quiet(_metadata, site);
+	nmi_fire(1, paused ? TAG_RESUME : TAG_PAUSE);
+	EXPECT_EQ(check_quiet(_metadata, site), !paused);
+
+	ASSERT_EQ(aux_group_disable(&site->group), 0);
+	ASSERT_EQ(site_read(site), 0)
+		TH_LOG("%s", site->trace.error);
+	if (site->spec.overwrite) {
+		ASSERT_EQ(pt_trace_read_overwrite(&site->trace, &site->group), 0)
+			TH_LOG("%s", site->trace.error);
+	}
+	EXPECT_TRUE(pt_trace_complete(&site->trace));
+}
+
+/* The races that this is about did happen. */
+static void check_enough(struct __test_metadata *_metadata,
+			 const struct site *site, unsigned int seconds)
+{
+	struct aux_actions act;
+
+	ASSERT_EQ(aux_actions_read(&site->group, &act), 0);
+	TH_LOG("CPU %d: %llu gates, %llu per second; %llu carried out, %llu superseded",
+	       site->cpu, act.requested, act.requested / seconds, act.carried,
+	       act.superseded);
+	TH_LOG("CPU %d: of them %llu counter overflows, %llu at MSR accesses",
+	       site->cpu, site->overflows,
+	       perf_count(site->gate[MSR_RESUME]) +
+	       perf_count(site->gate[MSR_PAUSE]));
+	TH_LOG("CPU %d: %lu AUX records, %llu samples, %zu bytes, %lu PSB",
+	       site->cpu, site->trace.records, site->samples,
+	       site->trace.nr_bytes, site->trace.psb);
+
+	/* A tenth of what a slow machine under load has been seen to reach */
+	EXPECT_GE(act.requested, 400ULL * seconds);
+	EXPECT_GE(act.superseded, 2 * seconds);
+	EXPECT_GE(site->overflows, 50 * seconds);
+	EXPECT_GE(perf_count(site->gate[MSR_RESUME]), 2 * seconds);
+	EXPECT_GE(site->spec.overwrite ? site->samples : site->trace.records,
+		  2 * seconds);
+}
+
+TEST_F_TIMEOUT(intel_storm, exact, 3600)
+{
+	const char *text = getenv("INTEL_STORM_SECONDS");
+	unsigned int seconds = text ? atoi(text) : SECONDS;
+	int i;
+
+	storm(_metadata, self->site, self->cpus, seconds);
+	for (i = 0; i < self->cpus; i++) {
+		check_after_storm(_metadata, &self->site[i]);
+		check_enough(_metadata, &self->site[i], seconds);
+	}
+	if (has_model())
+		TH_LOG("%lld interrupts by the model",
+		       model_stat("total.pmi_raised") - self->pmis);
+	EXPECT_EQ(nmi_stat("total.lost"), 0);
+}
+
+TEST_HARNESS_MAIN
