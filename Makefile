@@ -33,7 +33,7 @@ demo: kernel perf	## record and show gated traces in the virtual machine
 shell: kernel perf	## a shell in the virtual machine, with perf
 	@lab/run --tty
 
-bench: kernel	## benchmarks: a table and build/bench.tsv
+bench: kernel perf	## benchmarks: a table and build/bench.tsv
 	@lab/bench/host
 
 check:		## every test; the last line counts them

@@ -5,8 +5,9 @@
 
 #include <linux/compiler.h>
 
-#define DECLARE_PER_CPU(type, name)	extern __typeof__(type) name
-#define DEFINE_PER_CPU(type, name)	__typeof__(type) name
+/* checkpatch takes (type) before a name for a cast. */
+#define DECLARE_PER_CPU(type, name)	extern __typeof__(type)(name)
+#define DEFINE_PER_CPU(type, name)	__typeof__(type)(name)
 
 #define this_cpu_ptr(ptr)		(ptr)
 #define per_cpu_ptr(ptr, cpu)		((void)(cpu), (ptr))

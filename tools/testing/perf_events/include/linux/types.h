@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define __aligned(n)	__attribute__((__aligned__(n)))
+#define __aligned(n)	__attribute((__aligned__(n)))
 
 typedef int8_t s8;
 typedef int64_t s64;
