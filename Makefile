@@ -36,7 +36,7 @@ shell: kernel perf	## a shell in the virtual machine, with perf
 bench: kernel perf	## benchmarks: a table and build/bench.tsv
 	@lab/bench/host
 
-check:		## every test; the last line counts them
+check:		## the tests that take minutes; the last line counts them
 	@lab/check user vm series
 
 check-user:	## the tests that need no virtual machine
@@ -45,8 +45,8 @@ check-user:	## the tests that need no virtual machine
 check-vm:	## kselftests, perf's tests, and perf record, in the virtual machine
 	@lab/check vm
 
-check-series: 	## git am, checkpatch, sparse, W=1; each commit builds and passes
-	@lab/check series
+check-series: 	## git am, checkpatch, sparse, W=1; each commit builds and passes (slow)
+	@lab/check commits
 
 check-debug:	## the tests of check-vm with KASAN and lockdep, and with KCSAN
 	@lab/check debug kcsan
