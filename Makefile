@@ -7,7 +7,7 @@
 unexport BUILD LINUX
 
 .PHONY: help compose export patches kernel perf demo shell bench \
-	check check-user check-vm check-series check-debug clean
+	check check-user check-vm check-model check-series check-debug clean
 
 help:		## this list
 	@awk -F ':.*## *' '/^[a-z-]+:.*##/ { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ check-user:	## the tests that need no virtual machine
 
 check-vm:	## kselftests, perf's tests, and perf record, in the virtual machine
 	@lab/check vm
+
+check-model:	## perf with Intel PT and Intel BTS on the model of the hardware
+	@lab/check model
 
 check-series: 	## git am, checkpatch, sparse, W=1; each commit builds and passes (slow)
 	@lab/check commits
