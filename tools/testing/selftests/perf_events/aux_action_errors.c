@@ -12,35 +12,24 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <sys/ioctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
 #include "../kselftest_harness.h"
 #include "aux_common.h"
 
-/* Open and close; 0 or the error. */
-static int try_open(struct perf_event_attr *attr, int leader)
-{
-	int fd = perf_open(attr, 0, -1, leader);
-
-	if (fd < 0)
-		return errno;
-	close(fd);
-
-	return 0;
-}
+PROGRAM_NEEDS(lacks_test_pmus())
 
 /* The event as a gate of each kind, in a group of this leader */
 static void expect_gates(struct __test_metadata *_metadata,
 			 struct perf_event_attr *attr, int leader, int error)
 {
 	attr->aux_pause = 1;
-	EXPECT_EQ(try_open(attr, leader), error);
+	EXPECT_EQ(perf_try_open(attr, leader), error);
 
 	attr->aux_pause = 0;
 	attr->aux_resume = 1;
-	EXPECT_EQ(try_open(attr, leader), error);
+	EXPECT_EQ(perf_try_open(attr, leader), error);
 }
 
 static int open_aux(const char *pmu, bool start_paused)
@@ -85,19 +74,19 @@ FIXTURE_TEARDOWN(aux_errors)
 TEST_F(aux_errors, gate_in_aux_group_is_taken)
 {
 	self->attr.aux_pause = 1;
-	EXPECT_EQ(try_open(&self->attr, self->leader), 0);
+	EXPECT_EQ(perf_try_open(&self->attr, self->leader), 0);
 
 	self->attr.aux_pause = 0;
 	self->attr.aux_resume = 1;
-	EXPECT_EQ(try_open(&self->attr, self->leader), 0);
+	EXPECT_EQ(perf_try_open(&self->attr, self->leader), 0);
 }
 
 TEST_F(aux_errors, pause_and_resume_together)
 {
 	self->attr.aux_pause = 1;
 	self->attr.aux_resume = 1;
-	EXPECT_EQ(try_open(&self->attr, self->leader), EINVAL);
-	EXPECT_EQ(try_open(&self->attr, -1), EINVAL);
+	EXPECT_EQ(perf_try_open(&self->attr, self->leader), EINVAL);
+	EXPECT_EQ(perf_try_open(&self->attr, -1), EINVAL);
 }
 
 TEST_F(aux_errors, gate_with_aux_output)
@@ -112,7 +101,7 @@ TEST_F(aux_errors, gate_with_aux_output_that_the_pmu_can)
 	attr_init(&self->attr, pmu_type("test_nmi"));
 	self->attr.sample_period = 1;
 	self->attr.aux_output = 1;
-	EXPECT_EQ(try_open(&self->attr, self->leader), EINVAL);
+	EXPECT_EQ(perf_try_open(&self->attr, self->leader), EINVAL);
 
 	expect_gates(_metadata, &self->attr, self->leader, EOPNOTSUPP);
 }
@@ -122,14 +111,14 @@ TEST_F(aux_errors, start_paused_needs_the_capability)
 	struct perf_event_attr aux;
 
 	attr_init(&aux, pmu_type("test_aux_nopause"));
-	ASSERT_EQ(try_open(&aux, -1), 0);
+	ASSERT_EQ(perf_try_open(&aux, -1), 0);
 	aux.aux_start_paused = 1;
-	EXPECT_EQ(try_open(&aux, -1), EOPNOTSUPP);
+	EXPECT_EQ(perf_try_open(&aux, -1), EOPNOTSUPP);
 
 	/* Not an AUX area event at all */
 	self->attr.aux_start_paused = 1;
-	EXPECT_EQ(try_open(&self->attr, -1), EOPNOTSUPP);
-	EXPECT_EQ(try_open(&self->attr, self->leader), EOPNOTSUPP);
+	EXPECT_EQ(perf_try_open(&self->attr, -1), EOPNOTSUPP);
+	EXPECT_EQ(perf_try_open(&self->attr, self->leader), EOPNOTSUPP);
 }
 
 TEST_F(aux_errors, start_paused_with_the_capability)
@@ -141,10 +130,10 @@ TEST_F(aux_errors, start_paused_with_the_capability)
 
 	attr_init(&aux, pmu_type("test_aux"));
 	aux.aux_start_paused = 1;
-	EXPECT_EQ(try_open(&aux, -1), 0);
+	EXPECT_EQ(perf_try_open(&aux, -1), 0);
 
 	aux.type = pmu_type("test_aux_contig");
-	EXPECT_EQ(try_open(&aux, -1), 0);
+	EXPECT_EQ(perf_try_open(&aux, -1), 0);
 }
 
 TEST_F(aux_errors, gate_without_a_leader)
@@ -161,7 +150,7 @@ TEST_F(aux_errors, gate_led_by_another_event)
 	leader = perf_open(&leader_attr, 0, -1, -1);
 	ASSERT_GE(leader, 0);
 
-	ASSERT_EQ(try_open(&self->attr, leader), 0);
+	ASSERT_EQ(perf_try_open(&self->attr, leader), 0);
 	expect_gates(_metadata, &self->attr, leader, EINVAL);
 	close(leader);
 }
@@ -171,7 +160,7 @@ TEST_F(aux_errors, gate_led_by_an_aux_event_without_the_capability)
 	int leader = open_aux("test_aux_nopause", false);
 
 	ASSERT_GE(leader, 0);
-	ASSERT_EQ(try_open(&self->attr, leader), 0);
+	ASSERT_EQ(perf_try_open(&self->attr, leader), 0);
 	expect_gates(_metadata, &self->attr, leader, EINVAL);
 	close(leader);
 }
@@ -184,11 +173,11 @@ TEST_F(aux_errors, aux_event_as_its_own_gate)
 	attr_init(&aux, pmu_type("test_aux"));
 	aux.sample_period = 1;
 	aux.aux_pause = 1;
-	EXPECT_EQ(try_open(&aux, -1), EINVAL);
+	EXPECT_EQ(perf_try_open(&aux, -1), EINVAL);
 
 	aux.aux_pause = 0;
 	aux.aux_resume = 1;
-	EXPECT_EQ(try_open(&aux, -1), EINVAL);
+	EXPECT_EQ(perf_try_open(&aux, -1), EINVAL);
 }
 
 /* A counter that doesn't sample never overflows; it is taken all the same. */
@@ -196,7 +185,7 @@ TEST_F(aux_errors, gate_that_only_counts)
 {
 	self->attr.sample_period = 0;
 	self->attr.aux_pause = 1;
-	EXPECT_EQ(try_open(&self->attr, self->leader), 0);
+	EXPECT_EQ(perf_try_open(&self->attr, self->leader), 0);
 }
 
 TEST_F(aux_errors, reserved_bits)
@@ -205,12 +194,12 @@ TEST_F(aux_errors, reserved_bits)
 
 	for (bit = 3; bit < 32; bit++) {
 		self->attr.aux_action = 1U << bit;
-		EXPECT_EQ(try_open(&self->attr, self->leader), EINVAL)
+		EXPECT_EQ(perf_try_open(&self->attr, self->leader), EINVAL)
 			TH_LOG("bit %u", bit);
 
 		/* nor together with a valid one */
 		self->attr.aux_action |= 1U << 1;
-		EXPECT_EQ(try_open(&self->attr, self->leader), EINVAL)
+		EXPECT_EQ(perf_try_open(&self->attr, self->leader), EINVAL)
 			TH_LOG("bit %u with aux_pause", bit);
 	}
 }
@@ -224,7 +213,7 @@ TEST_F(aux_errors, gate_that_is_exclusive)
 	attr_init(&self->attr, pmu_type("test_aux"));
 	self->attr.sample_period = 1;
 	self->attr.aux_pause = 1;
-	EXPECT_EQ(try_open(&self->attr, self->leader), EBUSY);
+	EXPECT_EQ(perf_try_open(&self->attr, self->leader), EBUSY);
 }
 
 static int set_online(int cpu, bool online)

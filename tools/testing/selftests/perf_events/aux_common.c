@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <linux/hw_breakpoint.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -125,9 +126,7 @@ int load_module(const char *module)
 	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -1;
 }
 
-/* The default: for those that need the test PMUs */
-#pragma weak tests_miss
-const char *tests_miss(void)
+const char *lacks_test_pmus(void)
 {
 	if (geteuid())
 		return "needs root";
@@ -151,15 +150,13 @@ const char *tests_miss(void)
 	return NULL;
 }
 
-static void __attribute__((constructor)) skip_without_pmu(void)
+void skip_program(const char *missing)
 {
-	const char *what = tests_miss();
-
-	if (!what)
+	if (!missing)
 		return;
 
 	ksft_print_header();
-	ksft_exit_skip("%s\n", what);
+	ksft_exit_skip("%s\n", missing);
 }
 
 /* --- Events --- */
@@ -168,6 +165,17 @@ int perf_open(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd)
 {
 	return syscall(__NR_perf_event_open, attr, pid, cpu, group_fd,
 		       PERF_FLAG_FD_CLOEXEC);
+}
+
+int perf_try_open(struct perf_event_attr *attr, int group_fd)
+{
+	int fd = perf_open(attr, 0, -1, group_fd);
+
+	if (fd < 0)
+		return errno;
+	close(fd);
+
+	return 0;
 }
 
 __u64 perf_id(int fd)
@@ -184,6 +192,11 @@ __u64 perf_count(int fd)
 	__u64 count;
 
 	return read(fd, &count, sizeof(count)) == sizeof(count) ? count : -1ULL;
+}
+
+int perf_set_filter(int fd, const char *filter)
+{
+	return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter);
 }
 
 static int read_number(const char *path)
@@ -258,6 +271,27 @@ void attr_nmi(struct perf_event_attr *attr, unsigned int interval,
 	attr->disabled = 0;
 	attr->config = interval | (__u64)tag << 32;
 	attr->sample_period = 1;
+}
+
+void attr_page_fault(struct perf_event_attr *attr, bool user)
+{
+	attr_init(attr, PERF_TYPE_SOFTWARE);
+	attr->disabled = 0;
+	attr->config = PERF_COUNT_SW_PAGE_FAULTS;
+	attr->sample_period = 1;
+	attr->exclude_kernel = user;
+	attr->exclude_user = !user;
+}
+
+void attr_breakpoint(struct perf_event_attr *attr, const void *where, bool write)
+{
+	attr_init(attr, PERF_TYPE_BREAKPOINT);
+	attr->disabled = 0;
+	attr->bp_type = write ? HW_BREAKPOINT_W : HW_BREAKPOINT_X;
+	attr->bp_addr = (uintptr_t)where;
+	attr->bp_len = sizeof(long);
+	attr->sample_period = 1;
+	attr->exclude_kernel = 1;
 }
 
 void attr_probe(struct perf_event_attr *attr, int type, const char *where,
@@ -339,6 +373,14 @@ int aux_group_map(struct aux_group *group, const struct aux_spec *spec)
 	return 0;
 }
 
+void aux_group_init(struct aux_group *group)
+{
+	memset(group, 0, sizeof(*group));
+	group->aux = -1;
+	group->resume = -1;
+	group->pause = -1;
+}
+
 void aux_group_close(struct aux_group *group)
 {
 	aux_group_unmap(group);
@@ -348,9 +390,7 @@ void aux_group_close(struct aux_group *group)
 		close(group->resume);
 	if (group->aux >= 0)
 		close(group->aux);
-	group->aux = -1;
-	group->resume = -1;
-	group->pause = -1;
+	aux_group_init(group);
 }
 
 static int open_leader(struct aux_group *group, const struct aux_spec *spec)
@@ -378,34 +418,92 @@ static int open_leader(struct aux_group *group, const struct aux_spec *spec)
 	return 0;
 }
 
-static int open_gate(const struct aux_group *group, const struct aux_spec *spec,
-		     const struct perf_event_attr *gate, bool resume)
+int aux_group_add_gate(const struct aux_group *group, const struct aux_spec *spec,
+		       const struct perf_event_attr *gate, bool resumes)
 {
 	struct perf_event_attr attr = *gate;
 
 	attr.inherit = spec->inherit;
-	attr.aux_resume = resume;
-	attr.aux_pause = !resume;
+	attr.aux_resume = resumes;
+	attr.aux_pause = !resumes;
 
 	return perf_open(&attr, spec->pid, spec->cpu, group->aux);
+}
+
+int aux_group_add_sampler(const struct aux_group *group,
+			  const struct aux_spec *spec,
+			  const struct perf_event_attr *sampler,
+			  unsigned int size)
+{
+	struct perf_event_attr attr = *sampler;
+	int fd;
+
+	attr.sample_type |= PERF_SAMPLE_AUX;
+	attr.aux_sample_size = size;
+	fd = perf_open(&attr, spec->pid, spec->cpu, group->aux);
+	if (fd < 0 || !ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, group->aux))
+		return fd;
+	close(fd);
+
+	return -1;
+}
+
+int aux_group_add_soft_gate(const struct aux_group *group,
+			    const struct aux_spec *spec, const char *where,
+			    bool resumes)
+{
+	struct perf_event_attr attr;
+
+	return attr_tracepoint(&attr, where) ?
+	       -1 : aux_group_add_gate(group, spec, &attr, resumes);
+}
+
+int aux_group_add_soft_sampler(const struct aux_group *group,
+			       const struct aux_spec *spec, const char *where,
+			       unsigned int size)
+{
+	struct perf_event_attr attr;
+
+	return attr_tracepoint(&attr, where) ?
+	       -1 : aux_group_add_sampler(group, spec, &attr, size);
+}
+
+int aux_group_add_nmi_sampler(const struct aux_group *group,
+			      const struct aux_spec *spec, unsigned int size)
+{
+	struct perf_event_attr attr;
+
+	attr_nmi(&attr, 0, TAG_SAMPLE);
+
+	return aux_group_add_sampler(group, spec, &attr, size);
 }
 
 static int open_gates(struct aux_group *group, const struct aux_spec *spec)
 {
 	if (spec->resume.size) {
-		group->resume = open_gate(group, spec, &spec->resume, true);
+		group->resume = aux_group_add_gate(group, spec, &spec->resume, true);
 		if (group->resume < 0)
 			return -1;
 		group->resume_id = perf_id(group->resume);
 	}
 	if (spec->pause.size) {
-		group->pause = open_gate(group, spec, &spec->pause, false);
+		group->pause = aux_group_add_gate(group, spec, &spec->pause, false);
 		if (group->pause < 0)
 			return -1;
 		group->pause_id = perf_id(group->pause);
 	}
 
 	return 0;
+}
+
+static int set_filters(const struct aux_group *group, const struct aux_spec *spec)
+{
+	if (spec->resume_filter &&
+	    perf_set_filter(group->resume, spec->resume_filter))
+		return -1;
+
+	return spec->pause_filter ?
+	       perf_set_filter(group->pause, spec->pause_filter) : 0;
 }
 
 static int share_output(const struct aux_group *group)
@@ -425,12 +523,9 @@ int aux_group_open(struct aux_group *group, const struct aux_spec *spec)
 {
 	int err;
 
-	memset(group, 0, sizeof(*group));
-	group->aux = -1;
-	group->resume = -1;
-	group->pause = -1;
-
+	aux_group_init(group);
 	if (open_leader(group, spec) || open_gates(group, spec) ||
+	    set_filters(group, spec) ||
 	    (!spec->no_map &&
 	     (aux_group_map(group, spec) || share_output(group)))) {
 		err = errno;
@@ -450,6 +545,13 @@ int aux_group_enable(const struct aux_group *group)
 int aux_group_disable(const struct aux_group *group)
 {
 	return ioctl(group->aux, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void aux_group_restart(const struct aux_group *group)
+{
+	__u64 period = 1;
+
+	ioctl(group->aux, PERF_EVENT_IOC_PERIOD, &period);
 }
 
 /* --- Records of the data area --- */
@@ -585,6 +687,20 @@ size_t perf_records_count(const struct perf_records *records, __u32 type,
 	}
 
 	return n;
+}
+
+const struct perf_record *perf_records_newest(const struct perf_records *records,
+					      __u64 id)
+{
+	size_t i;
+
+	for (i = records->nr; i; i--) {
+		if (records->rec[i - 1].type == PERF_RECORD_SAMPLE &&
+		    records->rec[i - 1].id == id)
+			return &records->rec[i - 1];
+	}
+
+	return NULL;
 }
 
 void perf_records_free(struct perf_records *records)
@@ -866,7 +982,7 @@ long aux_trace_match(struct aux_trace *trace, const struct perf_records *records
 
 /* --- Accounting of the test PMUs --- */
 
-long long text_value(const char *text, const char *name)
+static long long text_value(const char *text, const char *name)
 {
 	size_t len = strlen(name);
 	const char *line;
@@ -881,7 +997,7 @@ long long text_value(const char *text, const char *name)
 	return -1;
 }
 
-static long long file_value(const char *path, const char *name)
+long long file_value(const char *path, const char *name)
 {
 	static char buf[65536];
 
@@ -984,7 +1100,31 @@ int module_wait_unused(const char *module)
 	return 0;
 }
 
-/* --- Places for uprobes --- */
+/* --- Places for gates --- */
+
+bool has_soft_places(void)
+{
+	struct perf_event_attr attr;
+
+	return !attr_tracepoint(&attr, AT_RESUME) &&
+	       !attr_tracepoint(&attr, AT_PAUSE) &&
+	       !attr_tracepoint(&attr, AT_SAMPLE);
+}
+
+void soft_resume(void)
+{
+	syscall(__NR_sched_get_priority_max, 0);
+}
+
+void soft_pause(void)
+{
+	syscall(__NR_sched_get_priority_min, 0);
+}
+
+void soft_sample(void)
+{
+	syscall(__NR_sched_getscheduler, 0);
+}
 
 void marker_resume(void)
 {

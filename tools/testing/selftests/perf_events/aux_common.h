@@ -22,11 +22,33 @@
  */
 #define SKIP_SETUP(fmt, ...) SKIP(_exit(255), fmt, ##__VA_ARGS__)
 
+/*
+ * Once per program: what it can't do without. @missing is NULL, or says what isn't
+ * there. Asked before main(): the whole program is one skip then.
+ */
+#define PROGRAM_NEEDS(missing)						\
+static void __attribute__((constructor)) program_needs(void)		\
+{									\
+	skip_program(missing);						\
+}
+
+void skip_program(const char *missing);
+/* For programs that test with the test PMUs */
+const char *lacks_test_pmus(void);
+
+/* Of NMIs by hand: those that the gates of a group count, and AUX samplers */
+#define TAG_RESUME	1
+#define TAG_PAUSE	2
+#define TAG_SAMPLE	3
+
 /* --- Events --- */
 
 int perf_open(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd);
+/* Open and close; 0 or the error. */
+int perf_try_open(struct perf_event_attr *attr, int group_fd);
 __u64 perf_id(int fd);
 __u64 perf_count(int fd);
+int perf_set_filter(int fd, const char *filter);
 
 /* Type number of a PMU, or -1 if the kernel has none of that name. */
 int pmu_type(const char *name);
@@ -41,6 +63,9 @@ void attr_init(struct perf_event_attr *attr, int type);
 int attr_tracepoint(struct perf_event_attr *attr, const char *name);
 void attr_nmi(struct perf_event_attr *attr, unsigned int interval,
 	      unsigned int tag);
+void attr_page_fault(struct perf_event_attr *attr, bool user);
+/* Of eight bytes that are written, or of an instruction */
+void attr_breakpoint(struct perf_event_attr *attr, const void *where, bool write);
 /* @type: of the PMU kprobe or uprobe. @where: function or file */
 void attr_probe(struct perf_event_attr *attr, int type, const char *where,
 		__u64 offset);
@@ -67,6 +92,8 @@ struct aux_spec {
 	unsigned int	watermark;	/* default: half the area */
 	struct perf_event_attr resume;	/* size 0: no such gate */
 	struct perf_event_attr pause;
+	const char	*resume_filter;	/* of a tracepoint */
+	const char	*pause_filter;
 };
 
 struct aux_group {
@@ -85,6 +112,27 @@ void aux_group_unmap(struct aux_group *group);
 void aux_group_close(struct aux_group *group);
 int aux_group_enable(const struct aux_group *group);
 int aux_group_disable(const struct aux_group *group);
+/* ->stop() and ->start() of the AUX event, while all the gates are active */
+void aux_group_restart(const struct aux_group *group);
+/* Back to what never was opened, for aux_group_close() */
+void aux_group_init(struct aux_group *group);
+
+/* More members. Gates have no output, samplers that of the group. */
+int aux_group_add_gate(const struct aux_group *group, const struct aux_spec *spec,
+		       const struct perf_event_attr *gate, bool resumes);
+int aux_group_add_sampler(const struct aux_group *group,
+			  const struct aux_spec *spec,
+			  const struct perf_event_attr *sampler,
+			  unsigned int size);
+/* By a tracepoint: AT_RESUME and the like */
+int aux_group_add_soft_gate(const struct aux_group *group,
+			    const struct aux_spec *spec, const char *where,
+			    bool resumes);
+int aux_group_add_soft_sampler(const struct aux_group *group,
+			       const struct aux_spec *spec, const char *where,
+			       unsigned int size);
+int aux_group_add_nmi_sampler(const struct aux_group *group,
+			      const struct aux_spec *spec, unsigned int size);
 
 /* --- Records of the data area --- */
 
@@ -110,6 +158,9 @@ struct perf_records {
 int perf_records_read(struct perf_records *records, struct aux_group *group);
 size_t perf_records_count(const struct perf_records *records, __u32 type,
 			  __u64 id);
+/* The newest sample of the event, or NULL */
+const struct perf_record *perf_records_newest(const struct perf_records *records,
+					      __u64 id);
 void perf_records_free(struct perf_records *records);
 
 /* --- The test PMU's stream --- */
@@ -170,13 +221,6 @@ int nmi_fire(unsigned int count, unsigned int tag);
 /* Has the kernel open a counter of its own. Returns 0 or the error. */
 int try_kernel_counter(unsigned int aux_action);
 
-/*
- * What a program can't do without and doesn't find, or NULL. Asked before main():
- * the whole program is one skip then. A program whose tests don't need the test
- * PMUs has an own one.
- */
-const char *tests_miss(void);
-
 int load_module(const char *module);
 /* Users of the module, or -1; without any it is 0. */
 int module_users(const char *module);
@@ -190,6 +234,16 @@ int set_max_sample_rate(int rate);
 /* None of the tests is that fast. */
 #define RATE_UNLIMITED	10000000
 
+/* Rare system calls: other tasks on the CPU don't disturb. */
+#define AT_RESUME	"syscalls/sys_enter_sched_get_priority_max"
+#define AT_PAUSE	"syscalls/sys_enter_sched_get_priority_min"
+#define AT_SAMPLE	"syscalls/sys_enter_sched_getscheduler"
+
+bool has_soft_places(void);
+void soft_resume(void);
+void soft_pause(void);
+void soft_sample(void);
+
 int pin_to_cpu(int cpu);
 /* The n-th CPU that this process may use, or -1 */
 int nth_cpu(int n);
@@ -201,7 +255,7 @@ void marker_pause(void);
 
 int read_file(const char *path, char *buf, size_t size);
 /* From lines of the form "NAME VALUE"; -1 if there is none of that name */
-long long text_value(const char *text, const char *name);
+long long file_value(const char *path, const char *name);
 int write_file(const char *path, const char *text);
 
 #endif /* _AUX_COMMON_H */

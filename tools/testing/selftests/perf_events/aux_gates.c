@@ -15,7 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 #include <linux/bpf.h>
-#include <linux/hw_breakpoint.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -23,10 +22,10 @@
 #include "../kselftest_harness.h"
 #include "aux_common.h"
 
+PROGRAM_NEEDS(lacks_test_pmus())
+
 #define ROUNDS		20
 #define WINDOW_NS	100000
-#define TAG_RESUME	1
-#define TAG_PAUSE	2
 
 /* --- Places that gates are put on, and how to get there --- */
 
@@ -81,21 +80,11 @@ static void fire_function(bool resume)
 		marker_pause();
 }
 
-static void attr_fault(struct perf_event_attr *attr, bool user)
-{
-	attr_init(attr, PERF_TYPE_SOFTWARE);
-	attr->disabled = 0;
-	attr->config = PERF_COUNT_SW_PAGE_FAULTS;
-	attr->sample_period = 1;
-	attr->exclude_kernel = user;
-	attr->exclude_user = !user;
-}
-
 /* Page faults in user mode resume, page faults in the kernel pause. */
 static int setup_software(struct aux_spec *spec)
 {
-	attr_fault(&spec->resume, true);
-	attr_fault(&spec->pause, false);
+	attr_page_fault(&spec->resume, true);
+	attr_page_fault(&spec->pause, false);
 
 	return 0;
 }
@@ -140,17 +129,6 @@ static void fire_nmi(bool resume)
  * hit before together with the one that is hit. Now and then it swallows a hit:
  * there is no sample then either. That is what ->swallowed is for.
  */
-static void attr_watch(struct perf_event_attr *attr)
-{
-	attr_init(attr, PERF_TYPE_BREAKPOINT);
-	attr->disabled = 0;
-	attr->bp_type = HW_BREAKPOINT_W;
-	attr->bp_addr = (uintptr_t)&watched;
-	attr->bp_len = HW_BREAKPOINT_LEN_8;
-	attr->sample_period = 1;
-	attr->exclude_kernel = 1;
-}
-
 static void write_watched(void)
 {
 	__atomic_fetch_add(&watched, 1, __ATOMIC_RELAXED);
@@ -158,7 +136,7 @@ static void write_watched(void)
 
 static int setup_breakpoint_resume(struct aux_spec *spec)
 {
-	attr_watch(&spec->resume);
+	attr_breakpoint(&spec->resume, &watched, true);
 	attr_nmi(&spec->pause, 0, TAG_PAUSE);
 
 	return 0;
@@ -175,7 +153,7 @@ static void fire_breakpoint_resume(bool resume)
 static int setup_breakpoint_pause(struct aux_spec *spec)
 {
 	attr_nmi(&spec->resume, 0, TAG_RESUME);
-	attr_watch(&spec->pause);
+	attr_breakpoint(&spec->pause, &watched, true);
 
 	return 0;
 }
@@ -200,6 +178,7 @@ struct gates {
 static void gates_init(struct gates *gates)
 {
 	memset(gates, 0, sizeof(*gates));
+	aux_group_init(&gates->group);
 	gates->spec.cpu = -1;
 	gates->spec.start_paused = true;
 	gates->spec.aux_pages = 256;
@@ -317,9 +296,6 @@ FIXTURE_SETUP(aux_gate)
 	struct gates *gates = &self->gates;
 
 	gates_init(gates);
-	gates->group.aux = -1;
-	gates->group.resume = -1;
-	gates->group.pause = -1;
 	gates->spec.pmu = variant->pmu;
 	if (variant->setup(&gates->spec))
 		SKIP_SETUP("no %s", variant->needs);
@@ -423,9 +399,6 @@ FIXTURE_SETUP(aux_gate_nmi)
 	self->gates.spec.pid = -1;
 	self->gates.spec.cpu = nth_cpu(0);
 	ASSERT_EQ(setup_nmi(&self->gates.spec), 0);
-	self->gates.group.aux = -1;
-	self->gates.group.resume = -1;
-	self->gates.group.pause = -1;
 	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
 	self->old_rate = set_max_sample_rate(RATE_UNLIMITED);
 	ASSERT_GT(self->old_rate, 0);
@@ -670,9 +643,6 @@ FIXTURE(aux_gate_throttled)
 FIXTURE_SETUP(aux_gate_throttled)
 {
 	gates_init(&self->gates);
-	self->gates.group.aux = -1;
-	self->gates.group.resume = -1;
-	self->gates.group.pause = -1;
 	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
 	self->old_rate = set_max_sample_rate(LOW_RATE);
 	ASSERT_GT(self->old_rate, 0);

@@ -18,12 +18,12 @@
 #include "../kselftest_harness.h"
 #include "aux_common.h"
 
+PROGRAM_NEEDS(lacks_test_pmus())
+
 #define AUX_PAGES	4	/* 512 packets */
 #define PERIOD		50000	/* a wrap takes 26 ms */
 #define WRAPS		20
 #define WRAP_NS		((AUX_PAGES * 4096 / 32) * PERIOD)
-#define TAG_RESUME	1
-#define TAG_PAUSE	2
 
 FIXTURE(aux_overwrite)
 {

@@ -11,17 +11,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <sys/ioctl.h>
 
 #include "../kselftest_harness.h"
 #include "aux_common.h"
 
+PROGRAM_NEEDS(lacks_test_pmus())
+
 #define ROUNDS		50
 #define WINDOW_NS	200000
 #define SAMPLE_SIZE	512
-#define TAG_RESUME	1
-#define TAG_PAUSE	2
-#define TAG_SAMPLE	3
 
 struct sampling {
 	struct aux_spec spec;
@@ -56,12 +54,9 @@ FIXTURE_SETUP(aux_sample)
 		TH_LOG("%s", strerror(errno));
 
 	attr_nmi(&attr, 0, TAG_SAMPLE);
-	attr.sample_type |= PERF_SAMPLE_AUX;
-	attr.aux_sample_size = SAMPLE_SIZE;
-	s->sampler = perf_open(&attr, -1, s->spec.cpu, s->group.aux);
+	s->sampler = aux_group_add_sampler(&s->group, &s->spec, &attr, SAMPLE_SIZE);
 	ASSERT_GE(s->sampler, 0)
 		TH_LOG("%s", strerror(errno));
-	ASSERT_EQ(ioctl(s->sampler, PERF_EVENT_IOC_SET_OUTPUT, s->group.aux), 0);
 	s->sampler_id = perf_id(s->sampler);
 	ASSERT_EQ(aux_group_enable(&s->group), 0);
 }

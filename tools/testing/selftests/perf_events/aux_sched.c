@@ -15,15 +15,12 @@
 #include <string.h>
 #include <unistd.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "../kselftest_harness.h"
 #include "aux_common.h"
 
-/* Rare system calls: other tasks on the CPU don't disturb. */
-#define AT_RESUME	"syscalls/sys_enter_sched_get_priority_max"
-#define AT_PAUSE	"syscalls/sys_enter_sched_get_priority_min"
+PROGRAM_NEEDS(lacks_test_pmus())
 
 #define SWITCHES	200
 #define WINDOW_NS	100000
@@ -41,9 +38,7 @@ FIXTURE_SETUP(aux_sched)
 	struct aux_spec *spec = &self->spec;
 
 	memset(self, 0, sizeof(*self));
-	self->group.aux = -1;
-	self->group.resume = -1;
-	self->group.pause = -1;
+	aux_group_init(&self->group);
 	spec->cpu = -1;
 	spec->start_paused = true;
 	spec->aux_pages = 1024;
@@ -59,16 +54,6 @@ FIXTURE_TEARDOWN(aux_sched)
 {
 	aux_trace_free(&self->trace);
 	aux_group_close(&self->group);
-}
-
-static void pass_resume(void)
-{
-	syscall(__NR_sched_get_priority_max, 0);
-}
-
-static void pass_pause(void)
-{
-	syscall(__NR_sched_get_priority_min, 0);
 }
 
 static void open_and_enable(struct __test_metadata *_metadata,
@@ -180,9 +165,9 @@ TEST_F(aux_sched, resumed_survives_sleep)
 
 	ASSERT_EQ(partner_start(&partner), 0);
 	open_and_enable(_metadata, &self->group, &self->spec);
-	pass_resume();
+	soft_resume();
 	ASSERT_EQ(partner_switch(&partner, SWITCHES), 0);
-	pass_pause();
+	soft_pause();
 	read_trace(_metadata, &self->trace, &self->group);
 	partner_stop(&partner);
 
@@ -200,7 +185,7 @@ TEST_F(aux_sched, paused_survives_sleep)
 	ASSERT_EQ(partner_start(&partner), 0);
 	self->spec.start_paused = false;
 	open_and_enable(_metadata, &self->group, &self->spec);
-	pass_pause();
+	soft_pause();
 	ASSERT_EQ(partner_switch(&partner, SWITCHES), 0);
 	read_trace(_metadata, &self->trace, &self->group);
 	partner_stop(&partner);
@@ -240,12 +225,12 @@ TEST_F(aux_sched, level_moves_to_another_cpu)
 		SKIP(return, "one CPU only");
 
 	open_and_enable(_metadata, &self->group, &self->spec);
-	pass_resume();
+	soft_resume();
 	for (i = 0; i < 20; i++) {
 		ASSERT_EQ(pin_to_cpu(i & 1 ? other : self->cpu), 0);
 		spin_ns(WINDOW_NS);
 	}
-	pass_pause();
+	soft_pause();
 	for (i = 0; i < 20; i++) {
 		ASSERT_EQ(pin_to_cpu(i & 1 ? other : self->cpu), 0);
 		spin_ns(WINDOW_NS);
@@ -267,13 +252,13 @@ TEST_F(aux_sched, level_survives_disable_and_enable)
 	__u64 off;
 
 	open_and_enable(_metadata, &self->group, &self->spec);
-	pass_resume();
+	soft_resume();
 	ASSERT_EQ(aux_group_disable(&self->group), 0);
 	off = clock_ns();
 	spin_ns(WINDOW_NS);
 	ASSERT_EQ(aux_group_enable(&self->group), 0);
 	spin_ns(WINDOW_NS);
-	pass_pause();
+	soft_pause();
 	ASSERT_EQ(aux_group_disable(&self->group), 0);
 	ASSERT_EQ(aux_group_enable(&self->group), 0);
 	spin_ns(WINDOW_NS);
@@ -296,9 +281,9 @@ TEST_F(aux_sched, cpu_event_sees_all_tasks)
 	self->spec.cpu = self->cpu;
 	ASSERT_EQ(partner_start(&partner), 0);
 	open_and_enable(_metadata, &self->group, &self->spec);
-	pass_resume();
+	soft_resume();
 	ASSERT_EQ(partner_switch(&partner, SWITCHES), 0);
-	pass_pause();
+	soft_pause();
 	read_trace(_metadata, &self->trace, &self->group);
 	partner_stop(&partner);
 
@@ -325,7 +310,7 @@ TEST_F(aux_sched, child_starts_paused)
 
 	inherit_spec(&self->spec, self->cpu, true);
 	open_and_enable(_metadata, &self->group, &self->spec);
-	pass_resume();
+	soft_resume();
 	ASSERT_EQ(partner_start(&partner), 0);
 	ASSERT_EQ(partner_switch(&partner, SWITCHES), 0);
 	read_trace(_metadata, &self->trace, &self->group);
@@ -343,7 +328,7 @@ TEST_F(aux_sched, child_starts_running)
 
 	inherit_spec(&self->spec, self->cpu, false);
 	open_and_enable(_metadata, &self->group, &self->spec);
-	pass_pause();
+	soft_pause();
 	ASSERT_EQ(aux_trace_read(&self->trace, &self->group), 0);
 	before = windows_of(&self->trace, getpid());
 	ASSERT_EQ(partner_start(&partner), 0);
@@ -370,9 +355,9 @@ TEST_F(aux_sched, child_keeps_its_own_level)
 	ASSERT_EQ(partner_start(&partner), 0);
 
 	for (round = 0; round < 20; round++) {
-		pass_resume();
+		soft_resume();
 		ASSERT_EQ(partner_switch(&partner, 25), 0);
-		pass_pause();
+		soft_pause();
 		ASSERT_EQ(partner_switch(&partner, 25), 0);
 	}
 	read_trace(_metadata, &self->trace, &self->group);
@@ -394,9 +379,9 @@ TEST_F(aux_sched, child_passes_its_own_gate)
 	open_and_enable(_metadata, &self->group, &self->spec);
 	child = fork();
 	if (!child) {
-		pass_resume();
+		soft_resume();
 		spin_ns(WINDOW_NS);
-		pass_pause();
+		soft_pause();
 		spin_ns(WINDOW_NS);
 		_exit(0);
 	}

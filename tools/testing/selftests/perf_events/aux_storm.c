@@ -16,20 +16,13 @@
 #include <string.h>
 #include <unistd.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 
 #include "../kselftest_harness.h"
 #include "aux_common.h"
 
-#define TAG_RESUME	1
-#define TAG_PAUSE	2
-#define TAG_SAMPLE	3
-#define SAMPLE_SIZE	256
+PROGRAM_NEEDS(lacks_test_pmus())
 
-/* Rare system calls: other tasks on the CPU don't disturb. */
-#define AT_RESUME	"syscalls/sys_enter_sched_get_priority_max"
-#define AT_PAUSE	"syscalls/sys_enter_sched_get_priority_min"
-#define AT_SAMPLE	"syscalls/sys_enter_sched_getscheduler"
+#define SAMPLE_SIZE	256
 
 /*
  * One CPU's group: gates by NMI (those of struct aux_group) and by software,
@@ -44,66 +37,14 @@ struct site {
 	unsigned long rounds;
 };
 
-static void soft_resume(void)
-{
-	syscall(__NR_sched_get_priority_max, 0);
-}
-
-static void soft_pause(void)
-{
-	syscall(__NR_sched_get_priority_min, 0);
-}
-
-static void soft_sample(void)
-{
-	syscall(__NR_sched_getscheduler, 0);
-}
-
-/* ->stop() and ->start() of the AUX event, while all the gates are active */
-static void stop_and_start(struct site *site)
-{
-	__u64 period = 1;
-
-	ioctl(site->group.aux, PERF_EVENT_IOC_PERIOD, &period);
-}
-
-static int add_gate(struct site *site, const char *tracepoint, bool resume)
-{
-	struct perf_event_attr attr;
-
-	if (attr_tracepoint(&attr, tracepoint))
-		return -1;
-	attr.aux_resume = resume;
-	attr.aux_pause = !resume;
-
-	return perf_open(&attr, -1, site->cpu, site->group.aux);
-}
-
-static int add_sampler(struct site *site, struct perf_event_attr *attr)
-{
-	int fd;
-
-	attr->sample_type |= PERF_SAMPLE_AUX;
-	attr->aux_sample_size = SAMPLE_SIZE;
-	fd = perf_open(attr, -1, site->cpu, site->group.aux);
-	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, site->group.aux))
-		return -1;
-
-	return fd;
-}
-
 static int add_samplers(struct site *site)
 {
-	struct perf_event_attr attr;
+	site->nmi_sample = aux_group_add_nmi_sampler(&site->group, &site->spec,
+						     SAMPLE_SIZE);
+	site->soft_sample = aux_group_add_soft_sampler(&site->group, &site->spec,
+						       AT_SAMPLE, SAMPLE_SIZE);
 
-	attr_nmi(&attr, 0, TAG_SAMPLE);
-	site->nmi_sample = add_sampler(site, &attr);
-	if (site->nmi_sample < 0 ||
-	    attr_tracepoint(&attr, AT_SAMPLE))
-		return -1;
-	site->soft_sample = add_sampler(site, &attr);
-
-	return site->soft_sample < 0 ? -1 : 0;
+	return site->nmi_sample < 0 || site->soft_sample < 0 ? -1 : 0;
 }
 
 static int site_open(struct site *site, int cpu, bool overwrite)
@@ -128,8 +69,10 @@ static int site_open(struct site *site, int cpu, bool overwrite)
 	    ioctl(site->group.pause, PERF_EVENT_IOC_SET_OUTPUT, -1L))
 		return -1;
 
-	site->soft_resume = add_gate(site, AT_RESUME, true);
-	site->soft_pause = add_gate(site, AT_PAUSE, false);
+	site->soft_resume = aux_group_add_soft_gate(&site->group, &site->spec,
+						    AT_RESUME, true);
+	site->soft_pause = aux_group_add_soft_gate(&site->group, &site->spec,
+						   AT_PAUSE, false);
 	if (site->soft_resume < 0 || site->soft_pause < 0 || add_samplers(site))
 		return -1;
 
@@ -197,15 +140,6 @@ static bool check_quiet(struct __test_metadata *_metadata, struct site *site)
 	return act.paused;
 }
 
-static bool lacks_tracepoints(void)
-{
-	struct perf_event_attr attr;
-
-	return attr_tracepoint(&attr, AT_RESUME) ||
-	       attr_tracepoint(&attr, AT_PAUSE) ||
-	       attr_tracepoint(&attr, AT_SAMPLE);
-}
-
 /* --- One gate at one point --- */
 
 FIXTURE(aux_point)
@@ -234,7 +168,7 @@ FIXTURE_SETUP(aux_point)
 {
 	int cpu = nth_cpu(0);
 
-	if (lacks_tracepoints())
+	if (!has_soft_places())
 		SKIP_SETUP("no syscall tracepoints (CONFIG_FTRACE_SYSCALLS)");
 
 	ASSERT_EQ(nmi_at(""), 0);
@@ -277,7 +211,7 @@ static bool starts_with(const char *text, const char *prefix)
 static void pass_point(struct site *site, const char *point)
 {
 	if (starts_with(point, "start-") || starts_with(point, "stop-"))
-		stop_and_start(site);
+		aux_group_restart(&site->group);
 	else if (starts_with(point, "snapshot-"))
 		soft_sample();
 	else if (starts_with(point, "pause-") || starts_with(point, "engine-off"))
@@ -356,7 +290,7 @@ FIXTURE_SETUP(aux_storm)
 {
 	int i;
 
-	if (lacks_tracepoints())
+	if (!has_soft_places())
 		SKIP_SETUP("no syscall tracepoints (CONFIG_FTRACE_SYSCALLS)");
 
 	ASSERT_EQ(nmi_at(""), 0);
@@ -389,7 +323,7 @@ static void storm_step(struct site *site, unsigned long n)
 	if (n % 3 == 0)
 		soft_sample();
 	if (n % 7 == 0)
-		stop_and_start(site);
+		aux_group_restart(&site->group);
 	if (n % 101 == 0)
 		nmi_fire(20, n & 1 ? TAG_RESUME : TAG_PAUSE);
 	if (n % 211 == 0) {

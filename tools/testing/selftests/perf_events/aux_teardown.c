@@ -20,6 +20,8 @@
 #include "../kselftest_harness.h"
 #include "aux_common.h"
 
+PROGRAM_NEEDS(lacks_test_pmus())
+
 #define ROUNDS		10
 #define NMI_INTERVAL	5000	/* ns: more than the machine can do, often */
 #define BURN_NS		300000

@@ -10,7 +10,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,26 +30,12 @@
 #define PTRACE_SINGLEBLOCK	33
 #endif
 
-const char *tests_miss(void)
-{
-	return lacks_pmu("intel_bts");
-}
+PROGRAM_NEEDS(lacks_pmu("intel_bts"))
 
 /* Touched by every test before it begins: page faults may be gates. */
 static struct window_log window_log[MAX_WINDOWS];
 
 /* --- Errors --- */
-
-static int try_open(struct perf_event_attr *attr, int leader)
-{
-	int fd = perf_open(attr, 0, -1, leader);
-
-	if (fd < 0)
-		return errno;
-	close(fd);
-
-	return 0;
-}
 
 TEST(errors)
 {
@@ -66,97 +51,47 @@ TEST(errors)
 	gate.config = PERF_COUNT_SW_PAGE_FAULTS;
 	gate.sample_period = 1;
 	gate.aux_pause = 1;
-	EXPECT_EQ(try_open(&gate, leader), 0);
-	EXPECT_EQ(try_open(&gate, -1), EINVAL);
+	EXPECT_EQ(perf_try_open(&gate, leader), 0);
+	EXPECT_EQ(perf_try_open(&gate, -1), EINVAL);
 	gate.aux_resume = 1;
-	EXPECT_EQ(try_open(&gate, leader), EINVAL);
+	EXPECT_EQ(perf_try_open(&gate, leader), EINVAL);
 	gate.aux_pause = 0;
-	EXPECT_EQ(try_open(&gate, leader), 0);
+	EXPECT_EQ(perf_try_open(&gate, leader), 0);
 	gate.aux_output = 1;
-	EXPECT_EQ(try_open(&gate, leader), EOPNOTSUPP);
+	EXPECT_EQ(perf_try_open(&gate, leader), EOPNOTSUPP);
 	close(leader);
 
 	bts.aux_start_paused = 1;
-	EXPECT_EQ(try_open(&bts, -1), 0);
+	EXPECT_EQ(perf_try_open(&bts, -1), 0);
 	bts.aux_start_paused = 0;
 	bts.aux_pause = 1;
 	bts.sample_period = 1;
-	EXPECT_EQ(try_open(&bts, -1), EINVAL);
+	EXPECT_EQ(perf_try_open(&bts, -1), EINVAL);
 }
 
 /* --- Gates of every kind --- */
 
-FIXTURE(bts_gate)
+FIXTURE(gate)
 {
 	struct gated gated;
 	struct bts_trace trace;
 };
 
-FIXTURE_VARIANT(bts_gate)
-{
-	const char *kind;
-};
-
-FIXTURE_VARIANT_ADD(bts_gate, tracepoint)
-{
-	.kind = "tracepoint",
-};
-
-FIXTURE_VARIANT_ADD(bts_gate, kprobe)
-{
-	.kind = "kprobe",
-};
-
-FIXTURE_VARIANT_ADD(bts_gate, uprobe)
-{
-	.kind = "uprobe",
-};
-
-FIXTURE_VARIANT_ADD(bts_gate, break_resume)
-{
-	.kind = "break_resume",
-};
-
-FIXTURE_VARIANT_ADD(bts_gate, break_pause)
-{
-	.kind = "break_pause",
-};
-
-FIXTURE_VARIANT_ADD(bts_gate, watch_resume)
-{
-	.kind = "watch_resume",
-};
-
-FIXTURE_VARIANT_ADD(bts_gate, watch_pause)
-{
-	.kind = "watch_pause",
-};
-
-FIXTURE_VARIANT_ADD(bts_gate, software)
-{
-	.kind = "software",
-};
-
-FIXTURE_VARIANT_ADD(bts_gate, nmi)
-{
-	.kind = "nmi",
-};
+#include "intel_gate_variants.h"
 
 /* User code of a task on one CPU */
 static void bts_init(struct gated *gated)
 {
 	model_watch();
 	memset(window_log, 0, sizeof(window_log));
-	gated_init(gated, window_log);
-	gated->spec.pmu = "intel_bts";
+	gated_init(gated, "intel_bts", window_log);
 	gated->spec.exclude_kernel = true;
 	gated->spec.aux_pages = 256;
 }
 
 static void bts_open(struct __test_metadata *_metadata, struct gated *gated)
 {
-	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
-	ASSERT_EQ(aux_group_open(&gated->group, &gated->spec), 0)
+	ASSERT_EQ(gated_open(gated), 0)
 		TH_LOG("%s", strerror(errno));
 	ASSERT_EQ(aux_group_enable(&gated->group), 0);
 }
@@ -178,9 +113,9 @@ static void bts_finish(struct __test_metadata *_metadata, struct gated *gated,
 }
 
 static void expect_exact(struct __test_metadata *_metadata,
-			 const struct gated *gated, __u64 more)
+			 const struct gated *gated)
 {
-	const char *inexact = gated_inexact(gated, more);
+	const char *inexact = gated_inexact(gated);
 
 	EXPECT_EQ(NULL, inexact)
 		TH_LOG("%s", inexact);
@@ -203,31 +138,22 @@ static __u64 taken(const struct gated *gated, bool *exact)
 	return sum;
 }
 
-FIXTURE_SETUP(bts_gate)
+FIXTURE_SETUP(gate)
 {
 	struct gated *gated = &self->gated;
 
 	memset(self, 0, sizeof(*self));
 	bts_init(gated);
-	gated->kind = gate_kind(variant->kind);
-	if (gated->kind->setup(&gated->spec, &gated->win))
-		SKIP_SETUP("no %s", gated->kind->needs);
-
-	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
-	if (aux_group_open(&gated->group, &gated->spec)) {
+	if (gated_open_kind(gated, variant->kind)) {
 		if (errno == ENOENT || errno == ENODEV)
 			SKIP_SETUP("no %s", gated->kind->needs);
 		ASSERT_EQ(errno, 0)
 			TH_LOG("%s", strerror(errno));
 	}
-	/* Page in what the tests touch. */
-	gated_window(gated, 2);
-	gated_window(gated, 2);
-	gated->nr = 0;
 	ASSERT_EQ(aux_group_enable(&gated->group), 0);
 }
 
-FIXTURE_TEARDOWN(bts_gate)
+FIXTURE_TEARDOWN(gate)
 {
 	bts_trace_free(&self->trace);
 	gated_close(&self->gated);
@@ -235,7 +161,7 @@ FIXTURE_TEARDOWN(bts_gate)
 }
 
 /* Every branch of every window, and not one that is outside. */
-TEST_F(bts_gate, windows)
+TEST_F(gate, windows)
 {
 	struct gated *gated = &self->gated;
 	size_t branches;
@@ -251,16 +177,16 @@ TEST_F(bts_gate, windows)
 	branches = bts_branches(&self->trace, gated->kind->code);
 	EXPECT_GE(branches, sum);
 	EXPECT_LE(branches, exact ? sum : branches);
-	if (gated->kind->code == WINDOW_CALLS) {
+	if (exact && gated->kind->code == WINDOW_CALLS) {
 		EXPECT_EQ(bts_trace_match(&self->trace, gated, false), ROUNDS)
 			TH_LOG("%s", self->trace.error);
 	}
 	EXPECT_EQ(self->trace.truncated, 0);
-	expect_exact(_metadata, gated, 0);
+	expect_exact(_metadata, gated);
 }
 
 /* Started paused and never resumed: not one record. */
-TEST_F(bts_gate, start_paused)
+TEST_F(gate, start_paused)
 {
 	struct gated *gated = &self->gated;
 	int i;
@@ -271,7 +197,7 @@ TEST_F(bts_gate, start_paused)
 	bts_finish(_metadata, gated, &self->trace);
 
 	EXPECT_EQ(gated->group.page->aux_head, 0);
-	expect_exact(_metadata, gated, 0);
+	expect_exact(_metadata, gated);
 }
 
 /* --- Levels, modes, the inside of the driver --- */
@@ -280,8 +206,6 @@ struct bts_test {
 	struct gated gated;
 	struct bts_trace trace;
 	struct rate_limit limit;
-	int cpu;
-	__u64 others;		/* what gates that are closed have counted */
 };
 
 FIXTURE(bts)
@@ -294,7 +218,6 @@ FIXTURE_SETUP(bts)
 	struct gated *gated = &self->t.gated;
 
 	memset(self, 0, sizeof(*self));
-	self->t.cpu = nth_cpu(0);
 	bts_init(gated);
 	gated->kind = gate_kind("nmi");
 	if (gated->kind->setup(&gated->spec, &gated->win))
@@ -310,11 +233,6 @@ FIXTURE_TEARDOWN(bts)
 	EXPECT_EQ(model_breaches(), 0);
 }
 
-static void fire(bool resumes)
-{
-	fire_tag(resumes ? TAG_RESUME : TAG_PAUSE);
-}
-
 /* Branches of the kind that the tests' windows have */
 static void branches(unsigned long n)
 {
@@ -325,11 +243,6 @@ static void branches(unsigned long n)
 	};
 
 	window_code(WINDOW_CALLS, 0)->run(&win);
-}
-
-static void sleep_a_little(void)
-{
-	poll(NULL, 0, 2);
 }
 
 TEST_F(bts, level_kept_over_scheduling)
@@ -355,7 +268,7 @@ TEST_F(bts, level_kept_over_scheduling)
 	bts_finish(_metadata, gated, &self->t.trace);
 
 	EXPECT_EQ(bts_branches(&self->t.trace, WINDOW_CALLS), 500);
-	expect_exact(_metadata, gated, 0);
+	expect_exact(_metadata, gated);
 }
 
 TEST_F(bts, level_kept_over_disable)
@@ -375,7 +288,7 @@ TEST_F(bts, level_kept_over_disable)
 	bts_finish(_metadata, gated, &self->t.trace);
 
 	EXPECT_EQ(bts_branches(&self->t.trace, WINDOW_CALLS), 100);
-	expect_exact(_metadata, gated, 0);
+	expect_exact(_metadata, gated);
 }
 
 TEST_F(bts, starts_running)
@@ -400,7 +313,7 @@ TEST_F(bts, child_starts_paused)
 	pid_t child;
 
 	gated->spec.inherit = true;
-	gated->spec.cpu = self->t.cpu;
+	gated->spec.cpu = gated->cpu;
 	bts_open(_metadata, gated);
 	fire(true);
 	child = fork();
@@ -428,7 +341,6 @@ TEST_F(bts, child_starts_paused)
 TEST_F(bts, interrupts)
 {
 	struct gated *gated = &self->t.gated;
-	__u64 period = 1;
 	int i;
 
 	gated->spec.aux_pages = 8;
@@ -439,7 +351,7 @@ TEST_F(bts, interrupts)
 		if (i % 3 == 0)
 			sleep_a_little();
 		if (i % 7 == 0)
-			ioctl(gated->group.aux, PERF_EVENT_IOC_PERIOD, &period);
+			aux_group_restart(&gated->group);
 		bts_read(_metadata, gated, &self->t.trace);
 	}
 	bts_finish(_metadata, gated, &self->t.trace);
@@ -448,7 +360,7 @@ TEST_F(bts, interrupts)
 	EXPECT_GE(self->t.trace.records, 30);
 	EXPECT_EQ(bts_trace_match(&self->t.trace, gated, false), 60)
 		TH_LOG("%s", self->t.trace.error);
-	expect_exact(_metadata, gated, 0);
+	expect_exact(_metadata, gated);
 }
 
 /* Stop without update, and start: in windows, and between them */
@@ -475,27 +387,12 @@ TEST_F(bts, restarts)
 
 	EXPECT_EQ(bts_branches(&self->t.trace, WINDOW_CALLS), 50 * 20);
 	EXPECT_EQ(self->t.trace.truncated, 0);
-	expect_exact(_metadata, gated, 0);
+	expect_exact(_metadata, gated);
 }
 
-static int wait_until_truncated(struct gated *gated)
+static void fill(struct gated *gated)
 {
-	__u64 end = clock_ns() + 15000000000ULL;
-	size_t i;
-
-	do {
-		branches(1001);
-		i = gated->records.nr;
-		if (perf_records_read(&gated->records, &gated->group))
-			return -1;
-		for (; i < gated->records.nr; i++) {
-			if (gated->records.rec[i].type == PERF_RECORD_AUX &&
-			    gated->records.rec[i].flags & PERF_AUX_FLAG_TRUNCATED)
-				return 0;
-		}
-	} while (clock_ns() < end);
-
-	return -1;
+	branches(1001);
 }
 
 /* The area fills up: the event is disabled, and comes back at its level. */
@@ -509,7 +406,7 @@ TEST_F(bts, truncated)
 	bts_open(_metadata, gated);
 	for (round = 0; round < 3; round++) {
 		fire(true);
-		ASSERT_EQ(wait_until_truncated(gated), 0)
+		ASSERT_EQ(gated_wait_truncated(gated, fill), 0)
 			TH_LOG("not full within 15 seconds");
 		bts_read(_metadata, gated, &self->t.trace);
 		before = bts_branches(&self->t.trace, WINDOW_CALLS);
@@ -525,7 +422,7 @@ TEST_F(bts, truncated)
 		EXPECT_EQ(bts_branches(&self->t.trace, WINDOW_CALLS), before + 50);
 	}
 	bts_finish(_metadata, gated, &self->t.trace);
-	expect_exact(_metadata, gated, 0);
+	expect_exact(_metadata, gated);
 }
 
 TEST_F(bts, overwrite)
@@ -549,7 +446,7 @@ TEST_F(bts, overwrite)
 	EXPECT_GE(self->t.trace.nr, 1364);
 	EXPECT_GE(bts_trace_match(&self->t.trace, gated, true), 8)
 		TH_LOG("%s", self->t.trace.error);
-	expect_exact(_metadata, gated, 0);
+	expect_exact(_metadata, gated);
 }
 
 TEST_F(bts, counters)
@@ -562,11 +459,8 @@ TEST_F(bts, counters)
 		SKIP(return, "no %s", lacks_msr());
 
 	gated->spec.overwrite = true;
-	attr_init(&attr, PERF_TYPE_HARDWARE);
-	attr.disabled = 0;
-	attr.config = PERF_COUNT_HW_CPU_CYCLES;
-	attr.sample_period = 1000003;
-	if (try_open(&attr, -1))
+	attr_cycles(&attr, 1000003);
+	if (perf_try_open(&attr, -1))
 		SKIP(return, "no hardware counters");
 	gated->spec.resume = attr;
 	attr.sample_period = 1300021;
@@ -581,11 +475,7 @@ TEST_F(bts, counters)
 	ASSERT_EQ(ioctl(gated->group.resume, PERF_EVENT_IOC_DISABLE, 0), 0);
 	ASSERT_EQ(ioctl(gated->group.pause, PERF_EVENT_IOC_DISABLE, 0), 0);
 	ASSERT_EQ(perf_records_read(&gated->records, &gated->group), 0);
-	ASSERT_EQ(gated->records.rec[gated->records.nr - 1].type,
-		  PERF_RECORD_SAMPLE);
-	EXPECT_EQ(bts_is_on(self->t.cpu),
-		  gated->records.rec[gated->records.nr - 1].id ==
-		  gated->group.resume_id);
+	EXPECT_EQ(bts_is_on(gated->cpu), !gated_is_paused(gated));
 	ASSERT_EQ(aux_group_disable(&gated->group), 0);
 	EXPECT_GT(gated->group.page->aux_head, 0);
 }
@@ -608,7 +498,7 @@ TEST_F(bts, one_msr_write)
 
 	/* Of the CPU, not of a task: a switch of tasks stops and starts. */
 	gated->spec.pid = -1;
-	gated->spec.cpu = self->t.cpu;
+	gated->spec.cpu = gated->cpu;
 	gated->spec.overwrite = true;
 	gated->kind = gate_kind("tracepoint");
 	if (gated->kind->setup(&gated->spec, &gated->win))
@@ -630,13 +520,7 @@ TEST_F(bts, one_msr_write)
 
 /* --- Gates inside --- */
 
-struct point {
-	const char	*name;
-	unsigned int	msr;
-	bool		write;
-};
-
-static const struct point points[] = {
+static const struct msr_point points[] = {
 	{ "read of DEBUGCTL", MSR_DEBUGCTL, false },
 	{ "write of DEBUGCTL", MSR_DEBUGCTL, true },
 	/* of the interrupt handler, while it has BTS switched off */
@@ -645,122 +529,248 @@ static const struct point points[] = {
 	{ "write of GLOBAL_OVF_CTRL", MSR_GLOBAL_OVF_CTRL, true },
 };
 
-/*
- * Quiet: level, hardware and account agree, and gates go on to work. Ends paused,
- * and looks at nothing before: it would trace itself.
- */
-static void check_level(struct __test_metadata *_metadata, struct bts_test *t,
-			bool running, const char *what)
+static void a_few_branches(struct gated *gated)
 {
-	const char *inexact;
-	int on[3];
-
-	on[0] = bts_is_on(t->cpu);
-	fire(!running);
-	on[1] = bts_is_on(t->cpu);
-	fire(running);
-	on[2] = bts_is_on(t->cpu);
-	fire(false);
-
-	ASSERT_EQ(on[0], running)
-		TH_LOG("%s", what);
-	ASSERT_EQ(on[1], !running)
-		TH_LOG("%s, then %s", what, running ? "paused" : "resumed");
-	ASSERT_EQ(on[2], running)
-		TH_LOG("%s, then %s", what, running ? "resumed" : "paused");
-	inexact = gated_inexact(&t->gated, t->others);
-	ASSERT_EQ(NULL, inexact)
-		TH_LOG("%s: %s", what, inexact);
+	branches(20);
 }
 
-/* One that hands over data: there is an AUX record more. */
-static void wait_for_interrupt(struct gated *gated)
+static void do_interrupt(struct gated *gated)
 {
-	__u64 head = gated->group.page->aux_head;
-	__u64 end = clock_ns() + 10000000000ULL;
-
-	while (__atomic_load_n(&gated->group.page->aux_head,
-			       __ATOMIC_ACQUIRE) == head && clock_ns() < end)
-		branches(20);
+	gated_wait_handed_over(gated, a_few_branches);
 }
 
-static void restart(struct gated *gated)
+static void do_restart(struct gated *gated)
 {
-	__u64 period = 1;
-
-	ioctl(gated->group.aux, PERF_EVENT_IOC_PERIOD, &period);
+	aux_group_restart(&gated->group);
 }
 
-static void stop_and_go(struct gated *gated)
+/* Gates of a group go after its leader, and come after it: ->stop() alone. */
+static void do_disable(struct gated *gated)
 {
 	aux_group_disable(&gated->group);
 	aux_group_enable(&gated->group);
 }
 
-/* Returns whether the gate hit. */
-static bool one_point(struct __test_metadata *_metadata, struct bts_test *t,
-		      const struct point *point, bool resumes,
-		      void (*section)(struct gated *gated))
+/* Returns at how many points gates hit. */
+static int each_point(struct __test_metadata *_metadata, struct bts_test *t,
+		      enum gate_way way, void (*section)(struct gated *gated))
 {
 	struct gated *gated = &t->gated;
-	int gate = open_msr_gate(&gated->spec, &gated->group, point->msr,
-				 point->write, resumes);
-	/* The interrupt needs BTS to be on: a resume finds it so. */
-	bool running = !resumes || section == wait_for_interrupt;
-	__u64 hits;
+	const char *error = NULL;
+	int hit = 0, i;
+	long hits;
 
-	ASSERT_GE(gate, 0)
-		TH_LOG("%s", strerror(errno));
-	fire(running);
-	ASSERT_EQ(ioctl(gate, PERF_EVENT_IOC_ENABLE, 0), 0);
-	section(gated);
-	ASSERT_EQ(ioctl(gate, PERF_EVENT_IOC_DISABLE, 0), 0);
+	for (i = 0; i < 2 * (int)ARRAY_SIZE(points); i++) {
+		bool resumes = i & 1;
+		/* The interrupt needs BTS to be on: a resume finds it so. */
+		bool running = !resumes || section == do_interrupt;
 
-	hits = perf_count(gate);
-	t->others += hits;
-	check_level(_metadata, t, hits ? resumes : running, point->name);
-	close(gate);
-	bts_read(_metadata, gated, &t->trace);
+		hits = gated_at_point(gated, &points[i / 2], way, resumes,
+				      running, section, &error);
+		ASSERT_GE(hits, 0)
+			TH_LOG("%s", error);
+		hit += !!hits;
+		bts_read(_metadata, gated, &t->trace);
+	}
 
-	return hits;
+	return hit;
 }
 
-static void each_point(struct __test_metadata *_metadata,
-		       struct bts_test *t,
-		       void (*section)(struct gated *gated), int at_least)
+static void open_for_points(struct __test_metadata *_metadata,
+			    struct gated *gated)
 {
-	struct gated *gated = &t->gated;
-	int hit = 0;
-	size_t i;
-
-	if (lacks_msr())
-		SKIP(return, "no %s", lacks_msr());
-
 	gated->spec.aux_pages = 64;
 	gated->spec.watermark = 4096;
 	bts_open(_metadata, gated);
-	for (i = 0; i < 2 * ARRAY_SIZE(points); i++)
-		hit += one_point(_metadata, t, &points[i / 2], i & 1, section);
-	bts_finish(_metadata, gated, &t->trace);
-
-	/* The gates did get inside. */
-	EXPECT_GE(hit, at_least);
-	EXPECT_EQ(t->trace.truncated, 0);
 }
 
 TEST_F(bts, gates_inside_start_and_stop)
 {
-	each_point(_metadata, &self->t, restart, 2);
+	if (lacks_msr())
+		SKIP(return, "no %s", lacks_msr());
+
+	open_for_points(_metadata, &self->t.gated);
+	/* The gates did get inside. */
+	EXPECT_GE(each_point(_metadata, &self->t, BY_TRACEPOINT, do_restart), 2);
+	EXPECT_GE(each_point(_metadata, &self->t, BY_TRACEPOINT, do_disable), 2);
+	bts_finish(_metadata, &self->t.gated, &self->t.trace);
+	EXPECT_EQ(self->t.trace.truncated, 0);
 }
 
-TEST_F(bts, gates_inside_stop)
+TEST_F(bts, nmi_gates_inside_start_and_stop)
 {
-	each_point(_metadata, &self->t, stop_and_go, 2);
+	const char *missing = lacks_msr() ?: lacks_nmi_at_msr();
+
+	if (missing)
+		SKIP(return, "no %s", missing);
+
+	open_for_points(_metadata, &self->t.gated);
+	EXPECT_GE(each_point(_metadata, &self->t, BY_NMI, do_restart), 2);
+	EXPECT_GE(each_point(_metadata, &self->t, BY_NMI, do_disable), 2);
+	bts_finish(_metadata, &self->t.gated, &self->t.trace);
+	EXPECT_EQ(self->t.trace.truncated, 0);
 }
 
 TEST_F(bts, gates_inside_interrupt)
 {
-	each_point(_metadata, &self->t, wait_for_interrupt, 6);
+	if (lacks_msr())
+		SKIP(return, "no %s", lacks_msr());
+
+	open_for_points(_metadata, &self->t.gated);
+	EXPECT_GE(each_point(_metadata, &self->t, BY_TRACEPOINT, do_interrupt), 6);
+	bts_finish(_metadata, &self->t.gated, &self->t.trace);
+	EXPECT_EQ(self->t.trace.truncated, 0);
+}
+
+/* --- Interrupts at the wrong moment --- */
+
+/* Run @section with NMIs at @point that are of no interest to BTS. */
+static void nmis_inside(struct __test_metadata *_metadata, struct gated *gated,
+			const struct msr_point *point,
+			void (*section)(struct gated *gated))
+{
+	ASSERT_EQ(nmi_at_msr(point, TAG_NONE), 0);
+	section(gated);
+	EXPECT_GT(nmi_at_msr_off(), 0)
+		TH_LOG("%s", point->name);
+}
+
+static void do_stop(struct gated *gated)
+{
+	aux_group_disable(&gated->group);
+}
+
+static void do_start(struct gated *gated)
+{
+	aux_group_enable(&gated->group);
+}
+
+/*
+ * Every NMI runs the interrupt handler, which switches BTS off and on again. Where it
+ * hits ->stop() behind the driver's own switching off, BTS must stay off: its buffer
+ * is given back.
+ */
+TEST_F(bts, interrupts_inside_start_and_stop)
+{
+	const char *missing = lacks_msr() ?: lacks_nmi_at_msr();
+	struct gated *gated = &self->t.gated;
+	int i;
+
+	if (missing)
+		SKIP(return, "no %s", missing);
+
+	bts_open(_metadata, gated);
+	for (i = 0; i < 10; i++) {
+		fire(true);
+		branches(11);
+		nmis_inside(_metadata, gated, &points[i & 1], do_stop);
+		ASSERT_EQ(bts_is_on(gated->cpu), 0)
+			TH_LOG("on behind ->stop(), NMI at %s", points[i & 1].name);
+		branches(101);
+		nmis_inside(_metadata, gated, &points[i & 1], do_start);
+		branches(11);
+		nmis_inside(_metadata, gated, &points[i & 1], do_restart);
+		branches(11);
+		fire(false);
+	}
+	bts_finish(_metadata, gated, &self->t.trace);
+
+	EXPECT_EQ(bts_branches(&self->t.trace, WINDOW_CALLS), 10 * 30);
+	EXPECT_EQ(self->t.trace.truncated, 0);
+	expect_exact(_metadata, gated);
+}
+
+/*
+ * With the kernel in the trace, the threshold is sometimes reached in the NMI of a
+ * pause, ahead of it: its interrupt can't come before BTS is paused.
+ */
+static int open_for_late_interrupts(struct __test_metadata *_metadata,
+				    struct gated *gated)
+{
+	int load = open_nmi_load(gated->cpu, TAG_PAUSE);
+
+	gated->spec.pid = -1;
+	gated->spec.cpu = gated->cpu;
+	gated->spec.exclude_kernel = false;
+	bts_open(_metadata, gated);
+	ASSERT_GE(load, 0);
+	ASSERT_EQ(ioctl(load, PERF_EVENT_IOC_SET_OUTPUT, gated->group.aux), 0);
+
+	return load;
+}
+
+/* It hands over what there is, and leaves BTS off. */
+TEST_F(bts, interrupts_while_paused)
+{
+	struct gated *gated = &self->t.gated;
+	__u64 end = clock_ns() + 20000000000ULL;
+	size_t sum = 0, late = 0, from = 0;
+	int load, i;
+
+	if (lacks_msr())
+		SKIP(return, "no %s", lacks_msr());
+
+	gated->spec.watermark = 16384;
+	load = open_for_late_interrupts(_metadata, gated);
+	for (i = 0; late < 5; i++) {
+		ASSERT_LT(clock_ns(), end)
+			TH_LOG("%zu interrupts while paused, %d windows", late, i);
+		fire(true);
+		branches(2 + i % 50);
+		fire(false);
+		EXPECT_EQ(bts_is_on(gated->cpu), 0);
+		sum += 1 + i % 50;
+		bts_read(_metadata, gated, &self->t.trace);
+		late += gated_late_records(gated, from, 0);
+		from = gated->records.nr;
+	}
+	bts_finish(_metadata, gated, &self->t.trace);
+	close(load);
+
+	EXPECT_EQ(bts_branches(&self->t.trace, WINDOW_CALLS), sum);
+	EXPECT_EQ(self->t.trace.truncated, 0);
+	expect_exact(_metadata, gated);
+}
+
+static void open_and_close(struct gated *gated)
+{
+	fire(true);
+	fire(false);
+}
+
+/*
+ * The area is full, now and then while paused: the event is disabled, and so are its
+ * gates. It comes back at the level that it had.
+ */
+TEST_F(bts, full_while_paused)
+{
+	struct gated *gated = &self->t.gated;
+	__u64 end = clock_ns() + 20000000000ULL;
+	size_t late = 0, from = 0;
+	int load;
+
+	if (lacks_msr())
+		SKIP(return, "no %s", lacks_msr());
+
+	gated->spec.aux_pages = 16;
+	load = open_for_late_interrupts(_metadata, gated);
+	while (late < 3) {
+		ASSERT_LT(clock_ns(), end)
+			TH_LOG("full while paused: %zu times", late);
+		ASSERT_EQ(gated_wait_truncated(gated, open_and_close), 0);
+		late += gated_late_records(gated, from, PERF_AUX_FLAG_TRUNCATED);
+		open_and_close(gated);
+		EXPECT_EQ(bts_is_on(gated->cpu), 0);
+		bts_read(_metadata, gated, &self->t.trace);
+		from = gated->records.nr;
+		ASSERT_EQ(aux_group_enable(&gated->group), 0);
+		EXPECT_EQ(bts_is_on(gated->cpu), !gated_is_paused(gated));
+		fire(false);
+		EXPECT_EQ(bts_is_on(gated->cpu), 0);
+	}
+	bts_finish(_metadata, gated, &self->t.trace);
+	close(load);
+	expect_exact(_metadata, gated);
 }
 
 /* --- DEBUGCTL is not BTS's alone --- */
@@ -800,28 +810,56 @@ static int step_child(pid_t child, int steps)
 	return 0;
 }
 
-static void block_steps(struct __test_metadata *_metadata,
-			struct bts_test *t, pid_t child,
-			const struct point *point, bool resumes)
+/*
+ * A gate behind an access of DEBUGCTL as the child, that is: by the switch to it.
+ * Whoever sets it up to be stepped only reads the register, and would have the gate
+ * act ahead of what this is about.
+ */
+static int open_child_gate(const struct gated *gated, pid_t child, bool write,
+			   bool resumes)
 {
-	struct gated *gated = &t->gated;
-	int gate = open_msr_gate(&gated->spec, &gated->group, point->msr,
-				 point->write, resumes);
+	struct perf_event_attr attr;
+	char filter[64];
+	int gate;
 
-	ASSERT_GE(gate, 0);
-	fire(!resumes);
-	ASSERT_EQ(ioctl(gate, PERF_EVENT_IOC_ENABLE, 0), 0);
-	if (step_child(child, 10)) {
-		kill(child, SIGKILL);
-		SKIP(return, "no PTRACE_SINGLEBLOCK");
+	if (attr_msr(&attr, write))
+		return -1;
+	attr.disabled = 1;
+	gate = aux_group_add_gate(&gated->group, &gated->spec, &attr, resumes);
+	snprintf(filter, sizeof(filter), "msr == %u && common_pid == %d",
+		 MSR_DEBUGCTL, child);
+	if (gate < 0 || perf_set_filter(gate, filter) ||
+	    ioctl(gate, PERF_EVENT_IOC_ENABLE, 0))
+		return -1;
+
+	return gate;
+}
+
+static void block_step(struct __test_metadata *_metadata, struct gated *gated,
+		       pid_t child, bool write, bool resumes)
+{
+	const char *wrong;
+	int gate, steps;
+	long hits = 0;
+
+	for (steps = 0; steps < 10; steps++) {
+		fire(!resumes);
+		gate = open_child_gate(gated, child, write, resumes);
+		ASSERT_GE(gate, 0)
+			TH_LOG("%s", strerror(errno));
+		if (step_child(child, 1)) {
+			kill(child, SIGKILL);
+			SKIP(return, "no PTRACE_SINGLEBLOCK");
+		}
+		ASSERT_EQ(ioctl(gate, PERF_EVENT_IOC_DISABLE, 0), 0);
+		hits += !!perf_count(gate);
+		gated->others += perf_count(gate);
+		wrong = gated_check_level(gated, perf_count(gate) ? resumes : !resumes);
+		ASSERT_EQ(NULL, wrong)
+			TH_LOG("%s, step %d: %s", write ? "write" : "read", steps, wrong);
+		close(gate);
 	}
-	ASSERT_EQ(ioctl(gate, PERF_EVENT_IOC_DISABLE, 0), 0);
-
-	EXPECT_GE(perf_count(gate), 10)
-		TH_LOG("%s", point->name);
-	t->others += perf_count(gate);
-	check_level(_metadata, t, resumes, point->name);
-	close(gate);
+	EXPECT_GE(hits, 5);
 }
 
 TEST_F(bts, debugctl_shared_with_block_step)
@@ -833,14 +871,15 @@ TEST_F(bts, debugctl_shared_with_block_step)
 	if (lacks_msr())
 		SKIP(return, "no %s", lacks_msr());
 
+	/* Of the CPU: on while it switches from one task to another */
 	gated->spec.pid = -1;
-	gated->spec.cpu = self->t.cpu;
+	gated->spec.cpu = gated->cpu;
 	gated->spec.overwrite = true;
 	bts_open(_metadata, gated);
-	child = start_stepped_child(self->t.cpu);
+	child = start_stepped_child(gated->cpu);
 	ASSERT_GT(child, 0);
 	for (i = 0; i < 4; i++)
-		block_steps(_metadata, &self->t, child, &points[i / 2], i & 1);
+		block_step(_metadata, gated, child, i / 2, i & 1);
 	kill(child, SIGKILL);
 	waitpid(child, &status, 0);
 }

@@ -5,15 +5,19 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <linux/hw_breakpoint.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "../kselftest.h"
@@ -22,6 +26,7 @@
 #define DEBUG_DIR	"/sys/kernel/debug"
 #define MODEL_DIR	DEBUG_DIR "/trace_model"
 #define RESTART		DEBUG_DIR "/test_perf_restart"
+#define MSR_NMI		DEBUG_DIR "/test_perf_msr"
 
 /* --- What there is to test --- */
 
@@ -108,33 +113,26 @@ bool has_model(void)
 	return has_debugfs(MODEL_DIR "/stats");
 }
 
-static long long model_value(const char *file, const char *name)
-{
-	static char buf[65536];
-	char path[128];
-
-	snprintf(path, sizeof(path), MODEL_DIR "/%s", file);
-	if (!has_model() || read_file(path, buf, sizeof(buf)))
-		return -1;
-
-	return text_value(buf, name);
-}
-
 long long model_stat(const char *name)
 {
-	return model_value("stats", name);
+	return has_model() ? file_value(MODEL_DIR "/stats", name) : -1;
+}
+
+static long long count_breaches(void)
+{
+	return has_model() ? file_value(MODEL_DIR "/breaches", "total") : 0;
 }
 
 static long long breaches;
 
 void model_watch(void)
 {
-	breaches = model_value("breaches", "total");
+	breaches = count_breaches();
 }
 
 long long model_breaches(void)
 {
-	return model_value("breaches", "total") - breaches;
+	return count_breaches() - breaches;
 }
 
 int model_vmx(unsigned int us)
@@ -207,39 +205,16 @@ int attr_msr(struct perf_event_attr *attr, bool write)
 	return attr_tracepoint(attr, write ? "msr/write_msr" : "msr/read_msr");
 }
 
-int set_filter(int fd, const char *filter)
+static int filter_msrs(int fd, unsigned int first, unsigned int last)
 {
-	return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter);
-}
-
-static int open_msr_event(struct perf_event_attr *attr,
-			  const struct aux_spec *spec, int leader,
-			  unsigned int first, unsigned int last)
-{
-	int fd = perf_open(attr, spec->pid, spec->cpu, leader);
 	char filter[64];
 
 	snprintf(filter, sizeof(filter), "msr >= %u && msr <= %u", first, last);
-	if (fd < 0 || !set_filter(fd, filter))
+	if (fd < 0 || !perf_set_filter(fd, filter))
 		return fd;
 	close(fd);
 
 	return -1;
-}
-
-int open_msr_gate(const struct aux_spec *spec, const struct aux_group *group,
-		  unsigned int msr, bool write, bool resumes)
-{
-	struct perf_event_attr attr;
-
-	if (attr_msr(&attr, write))
-		return -1;
-
-	attr.disabled = 1;
-	attr.aux_resume = resumes;
-	attr.aux_pause = !resumes;
-
-	return open_msr_event(&attr, spec, group->aux, msr, msr);
 }
 
 int count_msr_writes(const struct aux_spec *spec, unsigned int first,
@@ -253,7 +228,51 @@ int count_msr_writes(const struct aux_spec *spec, unsigned int first,
 	attr.disabled = 1;
 	attr.sample_period = 0;
 
-	return open_msr_event(&attr, spec, -1, first, last);
+	return filter_msrs(perf_open(&attr, spec->pid, spec->cpu, -1), first, last);
+}
+
+int open_msr_gate(const struct aux_spec *spec, const struct aux_group *group,
+		  const struct msr_point *point, bool resumes)
+{
+	struct perf_event_attr attr;
+
+	if (attr_msr(&attr, point->write))
+		return -1;
+
+	attr.disabled = 1;
+
+	return filter_msrs(aux_group_add_gate(group, spec, &attr, resumes),
+			   point->msr, point->msr);
+}
+
+const char *lacks_nmi_at_msr(void)
+{
+	if (!has_debugfs(MSR_NMI))
+		load_module("test_perf_msr");
+
+	return has_debugfs(MSR_NMI) ?
+	       NULL : "module test_perf_msr (CONFIG_TEST_PERF_MSR)";
+}
+
+int nmi_at_msr(const struct msr_point *point, unsigned int tag)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%s %x %u\n", point->write ? "write" : "read",
+		 point->msr, tag);
+
+	return write_file(MSR_NMI, text);
+}
+
+long nmi_at_msr_off(void)
+{
+	char text[32];
+
+	if (write_file(MSR_NMI, "off\n") ||
+	    read_file(MSR_NMI, text, sizeof(text)))
+		return -1;
+
+	return atol(text);
 }
 
 /* --- Windows --- */
@@ -377,18 +396,6 @@ static int setup_uprobe(struct aux_spec *spec, struct window *win)
  * One breakpoint at a time: QEMU 7.2 reports the one that was hit before together
  * with the one that is hit.
  */
-static void attr_breakpoint(struct perf_event_attr *attr, const void *where,
-			    bool write)
-{
-	attr_init(attr, PERF_TYPE_BREAKPOINT);
-	attr->disabled = 0;
-	attr->bp_type = write ? HW_BREAKPOINT_W : HW_BREAKPOINT_X;
-	attr->bp_addr = (uintptr_t)where;
-	attr->bp_len = sizeof(long);
-	attr->sample_period = 1;
-	attr->exclude_kernel = 1;
-}
-
 static int setup_break_resume(struct aux_spec *spec, struct window *win)
 {
 	if (setup_uprobe(spec, win))
@@ -434,16 +441,6 @@ static int setup_watch_pause(struct aux_spec *spec, struct window *win)
 	return attr_tracepoint(&spec->resume, "syscalls/sys_enter_getppid");
 }
 
-static void attr_fault(struct perf_event_attr *attr, bool user)
-{
-	attr_init(attr, PERF_TYPE_SOFTWARE);
-	attr->disabled = 0;
-	attr->config = PERF_COUNT_SW_PAGE_FAULTS;
-	attr->sample_period = 1;
-	attr->exclude_kernel = user;
-	attr->exclude_user = !user;
-}
-
 /* Page faults in user mode resume, page faults in the kernel pause. */
 static int setup_software(struct aux_spec *spec, struct window *win)
 {
@@ -455,8 +452,8 @@ static int setup_software(struct aux_spec *spec, struct window *win)
 	/* The kernel writes two descriptors to the second page. */
 	window_calls(win, (uintptr_t)pages, __NR_pipe2);
 	win->close[1] = (uintptr_t)pages + 4096;
-	attr_fault(&spec->resume, true);
-	attr_fault(&spec->pause, false);
+	attr_page_fault(&spec->resume, true);
+	attr_page_fault(&spec->pause, false);
 
 	return 0;
 }
@@ -470,6 +467,96 @@ static void prepare_software(void)
 		close(fds[1]);
 	}
 	madvise(pages, 8192, MADV_DONTNEED);
+}
+
+static int socket_to_self(void)
+{
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	struct ifreq up = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	socklen_t len = sizeof(addr);
+	int fd;
+
+	/* An own loopback device, if possible: nobody else's packets */
+	unshare(CLONE_NEWNET);
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	ioctl(fd, SIOCSIFFLAGS, &up);
+	if (bind(fd, (struct sockaddr *)&addr, len) ||
+	    getsockname(fd, (struct sockaddr *)&addr, &len) ||
+	    connect(fd, (struct sockaddr *)&addr, len))
+		return -1;
+
+	return fd;
+}
+
+/* One packet: sent and, by a softirq within the system call, received */
+static int window_packet(__u64 *call, struct perf_event_attr *attr)
+{
+	call[0] = __NR_write;
+	call[1] = socket_to_self();
+	call[2] = (uintptr_t)&watched;
+	call[3] = 1;
+
+	return (int)call[1] < 0 || attr_tracepoint(attr, "net/netif_receive_skb");
+}
+
+static int setup_softirq_resume(struct aux_spec *spec, struct window *win)
+{
+	window_calls(win, 0, __NR_getpgid);
+	spec->resume_filter = "name == \"lo\"";
+
+	return window_packet(win->open, &spec->resume) ||
+	       attr_tracepoint(&spec->pause, "syscalls/sys_enter_getpgid");
+}
+
+static int setup_softirq_pause(struct aux_spec *spec, struct window *win)
+{
+	window_calls(win, __NR_getppid, 0);
+	spec->pause_filter = "name == \"lo\"";
+
+	return window_packet(win->close, &spec->pause) ||
+	       attr_tracepoint(&spec->resume, "syscalls/sys_enter_getppid");
+}
+
+/*
+ * The interrupt is the one by which the CPU has itself wake the reader of a buffer,
+ * here with each sample of an event that the system call is.
+ */
+static int window_irq(__u64 *call, struct perf_event_attr *attr)
+{
+	struct perf_event_attr waker;
+	struct aux_group group;
+
+	aux_group_init(&group);
+	if (attr_tracepoint(&waker, "syscalls/sys_enter_getsid"))
+		return -1;
+	waker.wakeup_events = 1;
+	group.aux = perf_open(&waker, 0, -1, -1);
+	if (group.aux < 0 ||
+	    mmap(NULL, 65 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, group.aux,
+		 0) == MAP_FAILED)
+		return -1;
+	call[0] = __NR_getsid;
+
+	return attr_tracepoint(attr, "irq_vectors/irq_work_entry");
+}
+
+static int setup_irq_resume(struct aux_spec *spec, struct window *win)
+{
+	window_calls(win, 0, __NR_getpgid);
+
+	return window_irq(win->open, &spec->resume) ||
+	       attr_tracepoint(&spec->pause, "syscalls/sys_enter_getpgid");
+}
+
+static int setup_irq_pause(struct aux_spec *spec, struct window *win)
+{
+	window_calls(win, __NR_getppid, 0);
+
+	return window_irq(win->close, &spec->pause) ||
+	       attr_tracepoint(&spec->resume, "syscalls/sys_enter_getppid");
 }
 
 static int nmi_fd = -1;
@@ -511,6 +598,26 @@ void fire_tag(unsigned int tag)
 	syscall(call[0], call[1], call[2], call[3]);
 }
 
+void fire(bool resumes)
+{
+	fire_tag(resumes ? TAG_RESUME : TAG_PAUSE);
+}
+
+int open_nmi_load(int cpu, unsigned int tag)
+{
+	struct perf_event_attr attr;
+
+	attr_nmi(&attr, 0, tag);
+	attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+
+	return perf_open(&attr, -1, cpu, -1);
+}
+
+void sleep_a_little(void)
+{
+	poll(NULL, 0, 2);
+}
+
 static int setup_nmi(struct aux_spec *spec, struct window *win)
 {
 	if (setup_nmi_gates(spec))
@@ -542,6 +649,14 @@ const struct gate_kind *gate_kind(const char *name)
 		  "hardware breakpoints in code that QEMU steps through" },
 		{ "software", WINDOW_STORE_CALL, setup_software,
 		  prepare_software, "page faults" },
+		{ "softirq_resume", WINDOW_CALLS, setup_softirq_resume, NULL,
+		  "loopback device" },
+		{ "softirq_pause", WINDOW_CALLS, setup_softirq_pause, NULL,
+		  "loopback device" },
+		{ "irq_resume", WINDOW_CALLS, setup_irq_resume, NULL,
+		  "tracepoint irq_work_entry", true },
+		{ "irq_pause", WINDOW_CALLS, setup_irq_pause, NULL,
+		  "tracepoint irq_work_entry", true },
 		{ "nmi", WINDOW_CALLS, setup_nmi, NULL,
 		  "module test_perf_nmi (CONFIG_TEST_PERF_NMI)" },
 	};
@@ -555,15 +670,60 @@ const struct gate_kind *gate_kind(const char *name)
 	return NULL;
 }
 
-void gated_init(struct gated *gated, struct window_log *log)
+void gated_init(struct gated *gated, const char *pmu, struct window_log *log)
 {
 	memset(gated, 0, sizeof(*gated));
+	aux_group_init(&gated->group);
+	gated->spec.pmu = pmu;
 	gated->spec.cpu = -1;
 	gated->spec.start_paused = true;
-	gated->group.aux = -1;
-	gated->group.resume = -1;
-	gated->group.pause = -1;
+	gated->cpu = nth_cpu(0);
+	gated->is_on = strcmp(pmu, "intel_bts") ? pt_is_on : bts_is_on;
 	gated->log = log;
+}
+
+int gated_open(struct gated *gated)
+{
+	return pin_to_cpu(gated->cpu) ? -1 : aux_group_open(&gated->group, &gated->spec);
+}
+
+int gated_open_kind(struct gated *gated, const char *kind)
+{
+	gated->kind = gate_kind(kind);
+	if (gated->kind->setup(&gated->spec, &gated->win)) {
+		errno = ENODEV;
+		return -1;
+	}
+	if (gated_open(gated))
+		return -1;
+
+	gated_window(gated, 2);
+	gated_window(gated, 2);
+	gated->nr = 0;
+
+	return 0;
+}
+
+void attr_cycles(struct perf_event_attr *attr, __u64 period)
+{
+	attr_init(attr, PERF_TYPE_HARDWARE);
+	attr->disabled = 0;
+	attr->config = PERF_COUNT_HW_CPU_CYCLES;
+	attr->sample_period = period;
+}
+
+int gated_open_cycles(struct gated *gated, __u64 period, bool resumes)
+{
+	struct perf_event_attr attr;
+	int fd;
+
+	attr_cycles(&attr, period);
+	fd = aux_group_add_gate(&gated->group, &gated->spec, &attr, resumes);
+	if (fd < 0 || !ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, gated->group.aux))
+		return fd;
+	close(fd);
+
+	return -1;
 }
 
 void gated_close(struct gated *gated)
@@ -608,6 +768,8 @@ int gated_window(struct gated *gated, __u64 loops)
 	log->loops = loops;
 	log->from = __rdtsc();
 	gated_code(gated)->run(&gated->win);
+	if (gated->kind->late)
+		log->loops = LOOPS_UNKNOWN;
 	if (perf_count(gated->group.resume) == resumes) {
 		log->loops = 0;
 	} else if (perf_count(gated->group.pause) == pauses) {
@@ -620,7 +782,7 @@ int gated_window(struct gated *gated, __u64 loops)
 	return ret;
 }
 
-const char *gated_inexact(const struct gated *gated, __u64 more)
+const char *gated_inexact(const struct gated *gated)
 {
 	static char text[160];
 	struct aux_actions act;
@@ -632,7 +794,7 @@ const char *gated_inexact(const struct gated *gated, __u64 more)
 		return "no account of the event";
 
 	gates = perf_count(gated->group.resume) +
-		perf_count(gated->group.pause) + more;
+		perf_count(gated->group.pause) + gated->others;
 	if (act.requested == gates && !act.pending &&
 	    act.requested == act.carried + act.superseded)
 		return NULL;
@@ -642,6 +804,159 @@ const char *gated_inexact(const struct gated *gated, __u64 more)
 		 gates, act.requested, act.carried, act.superseded);
 
 	return text;
+}
+
+const char *gated_check_level(struct gated *gated, bool running)
+{
+	static const char * const when[] = {
+		"at first", "after the opposite", "after both",
+	};
+	static char text[128];
+	int on[ARRAY_SIZE(when)];
+	unsigned int i;
+
+	on[0] = gated->is_on(gated->cpu);
+	fire(!running);
+	on[1] = gated->is_on(gated->cpu);
+	fire(running);
+	on[2] = gated->is_on(gated->cpu);
+	fire(false);
+
+	for (i = 0; i < ARRAY_SIZE(when); i++) {
+		if (on[i] == (i == 1 ? !running : running))
+			continue;
+		snprintf(text, sizeof(text), "%s, and the hardware is %s %s",
+			 running ? "running" : "paused", on[i] ? "on" : "off",
+			 when[i]);
+		return text;
+	}
+
+	return gated_inexact(gated);
+}
+
+static long by_tracepoint(struct gated *gated, const struct msr_point *point,
+			  bool resumes, void (*section)(struct gated *gated))
+{
+	int gate = open_msr_gate(&gated->spec, &gated->group, point, resumes);
+	long hits;
+
+	if (gate < 0 || ioctl(gate, PERF_EVENT_IOC_ENABLE, 0))
+		return -1;
+	section(gated);
+	if (ioctl(gate, PERF_EVENT_IOC_DISABLE, 0))
+		return -1;
+
+	hits = perf_count(gate);
+	gated->others += hits;
+	close(gate);
+
+	return hits;
+}
+
+/* By the gate's own count: it may not be there yet, or not any more. */
+static long by_nmi(struct gated *gated, const struct msr_point *point,
+		   bool resumes, void (*section)(struct gated *gated))
+{
+	int gate = resumes ? gated->group.resume : gated->group.pause;
+	long before = perf_count(gate);
+
+	if (nmi_at_msr(point, resumes ? TAG_RESUME : TAG_PAUSE))
+		return -1;
+	section(gated);
+	if (nmi_at_msr_off() < 0)
+		return -1;
+
+	return perf_count(gate) - before;
+}
+
+long gated_at_point(struct gated *gated, const struct msr_point *point,
+		    enum gate_way way, bool resumes, bool running,
+		    void (*section)(struct gated *gated), const char **error)
+{
+	static char text[256];
+	const char *wrong;
+	long hits;
+
+	fire(running);
+	hits = way == BY_NMI ? by_nmi(gated, point, resumes, section) :
+			       by_tracepoint(gated, point, resumes, section);
+	wrong = hits < 0 ? "no gate" :
+		gated_check_level(gated, hits ? resumes : running);
+	if (!wrong)
+		return hits;
+
+	snprintf(text, sizeof(text), "%s, %s, %ld hits: %s", point->name,
+		 way == BY_NMI ? "NMI" : "tracepoint", hits, wrong);
+	*error = text;
+
+	return -1;
+}
+
+/* --- The interrupt --- */
+
+#define LONGEST_WAIT	15000000000ULL
+
+int gated_wait_handed_over(struct gated *gated, void (*work)(struct gated *gated))
+{
+	__u64 head = gated->group.page->aux_head;
+	__u64 end = clock_ns() + LONGEST_WAIT;
+
+	do {
+		if (clock_ns() > end)
+			return -1;
+		work(gated);
+	} while (__atomic_load_n(&gated->group.page->aux_head,
+				 __ATOMIC_ACQUIRE) == head);
+
+	return 0;
+}
+
+int gated_wait_truncated(struct gated *gated, void (*work)(struct gated *gated))
+{
+	__u64 end = clock_ns() + LONGEST_WAIT;
+	size_t i;
+
+	do {
+		work(gated);
+		i = gated->records.nr;
+		if (perf_records_read(&gated->records, &gated->group))
+			return -1;
+		for (; i < gated->records.nr; i++) {
+			if (gated->records.rec[i].type == PERF_RECORD_AUX &&
+			    gated->records.rec[i].flags & PERF_AUX_FLAG_TRUNCATED)
+				return 0;
+		}
+	} while (clock_ns() < end);
+
+	return -1;
+}
+
+size_t gated_late_records(const struct gated *gated, size_t from, __u64 flags)
+{
+	const struct perf_record *rec;
+	bool paused = true;
+	size_t found = 0;
+
+	for (; from < gated->records.nr; from++) {
+		rec = &gated->records.rec[from];
+		if (rec->type == PERF_RECORD_SAMPLE)
+			paused = rec->id != gated->group.resume_id;
+		else if (rec->type == PERF_RECORD_AUX && paused &&
+			 (rec->flags & flags) == flags)
+			found++;
+	}
+
+	return found;
+}
+
+bool gated_is_paused(const struct gated *gated)
+{
+	const struct perf_record *resume, *pause;
+
+	resume = perf_records_newest(&gated->records, gated->group.resume_id);
+	pause = perf_records_newest(&gated->records, gated->group.pause_id);
+
+	return !resume || (pause && pause > resume);
 }
 
 /* --- The data of the AUX area --- */
@@ -1193,18 +1508,20 @@ int bts_trace_match(struct bts_trace *trace, const struct gated *gated,
 		    bool newest)
 {
 	size_t end = trace->nr, i;
+	__u64 run, taken;
 	int found = 0;
-	__u64 run;
 
 	for (i = gated->nr; i; i--, found++) {
 		run = bts_run(trace, gated->kind->code, &end, 2 - (i & 1));
-		if (run == gated->log[i - 1].loops - 1)
+		/* None where it wasn't opened */
+		taken = gated->log[i - 1].loops ? gated->log[i - 1].loops - 1 : 0;
+		if (run == taken)
 			continue;
 		/* The oldest one may be overwritten in part. */
 		if (newest && !end)
 			return found;
 		return trace_error(trace, "window %zu: %llu records, not %llu",
-				   i - 1, run, gated->log[i - 1].loops - 1);
+				   i - 1, run, taken);
 	}
 	if (end)
 		return trace_error(trace, "%zu records before the first window",

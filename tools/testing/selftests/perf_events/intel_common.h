@@ -15,16 +15,13 @@
 
 #include "aux_common.h"
 
-#define TAG_RESUME	1
-#define TAG_PAUSE	2
-#define TAG_SAMPLE	3
-
 /* --- What there is to test --- */
 
 /*
- * Tests of NMI gates, of the account of gates, and of MSRs need a module each:
- * NULL, or what is missing.
+ * NULL, or what is missing: the PMU, and what certain tests need: NMI gates, the
+ * account of gates, the MSRs.
  */
+const char *lacks_pmu(const char *pmu);
 const char *lacks_nmi(void);
 const char *lacks_account(void);
 const char *lacks_msr(void);
@@ -40,9 +37,6 @@ struct rate_limit {
 
 int rate_unlimit(struct rate_limit *limit);
 void rate_restore(const struct rate_limit *limit);
-
-/* For tests_miss() */
-const char *lacks_pmu(const char *pmu);
 
 /* --- The model --- */
 
@@ -79,18 +73,33 @@ int msr_read(int cpu, unsigned int msr, __u64 *value);
 int pt_is_on(int cpu);
 int bts_is_on(int cpu);
 
-/* An event that counts reads or writes of MSRs, those that match the filter. */
+/* An event on reads or writes of MSRs */
 int attr_msr(struct perf_event_attr *attr, bool write);
-int set_filter(int fd, const char *filter);
-/*
- * A gate on reads or writes of one MSR, that is: in the middle of what a driver
- * does. It begins disabled.
- */
-int open_msr_gate(const struct aux_spec *spec, const struct aux_group *group,
-		  unsigned int msr, bool write, bool resumes);
 /* By a group's task or CPU; -1 if there is no such tracepoint */
 int count_msr_writes(const struct aux_spec *spec, unsigned int first,
 		     unsigned int last);
+
+/* A place in the middle of what a driver does: right behind an access of an MSR */
+struct msr_point {
+	const char	*name;
+	unsigned int	msr;
+	bool		write;
+};
+
+/* A gate at such a point, by tracepoint. It begins disabled. */
+int open_msr_gate(const struct aux_spec *spec, const struct aux_group *group,
+		  const struct msr_point *point, bool resumes);
+
+/*
+ * An NMI whenever this CPU passes such a point, outside of NMIs. Gates and samplers
+ * with this tag count it; TAG_NONE is nobody's. By the module test_perf_msr.
+ */
+#define TAG_NONE	9
+
+const char *lacks_nmi_at_msr(void);
+int nmi_at_msr(const struct msr_point *point, unsigned int tag);
+/* Returns how many there were. */
+long nmi_at_msr_off(void);
 
 /* --- Windows --- */
 
@@ -143,6 +152,7 @@ struct gate_kind {
 	int			(*setup)(struct aux_spec *spec, struct window *win);
 	void			(*prepare)(void);
 	const char		*needs;
+	bool			late;	/* may hit behind its place */
 };
 
 const struct gate_kind *gate_kind(const char *name);
@@ -150,9 +160,21 @@ const struct gate_kind *gate_kind(const char *name);
 /* NMI gates, and one NMI for those with this tag: with one system call only */
 int setup_nmi_gates(struct aux_spec *spec);
 void fire_tag(unsigned int tag);
+/* TAG_RESUME or TAG_PAUSE */
+void fire(bool resumes);
+/*
+ * Makes NMIs with this tag take longer, ahead of the gates that are opened later: for
+ * what is to happen in an NMI, and before them. It has samples as soon as it is given
+ * a buffer.
+ */
+int open_nmi_load(int cpu, unsigned int tag);
+/* Another task on the CPU: a task's event is scheduled out and in. */
+void sleep_a_little(void);
 
 struct gated {
 	const struct gate_kind	*kind;
+	int			cpu;
+	int			(*is_on)(int cpu);
 	struct aux_spec		spec;
 	struct aux_group	group;
 	struct perf_records	records;
@@ -160,10 +182,22 @@ struct gated {
 	struct window		win;
 	struct window_log	*log;
 	size_t			nr;	/* of log */
+	__u64			others;	/* what gates that are closed have counted */
 };
 
-/* @log has room for all windows to come. */
-void gated_init(struct gated *gated, struct window_log *log);
+/* @log has room for all windows to come. @pmu: intel_pt or intel_bts */
+void gated_init(struct gated *gated, const char *pmu, struct window_log *log);
+/* Pin this task to its CPU, and open the group. */
+int gated_open(struct gated *gated);
+/*
+ * Open the kind's gates, and go through two windows: page faults may be gates. ENODEV
+ * or ENOENT where the kind's @needs is missing.
+ */
+int gated_open_kind(struct gated *gated, const char *kind);
+/* By the counter of the hardware */
+void attr_cycles(struct perf_event_attr *attr, __u64 period);
+/* Gates by cycles, with samples; ENOENT where there is no such counter */
+int gated_open_cycles(struct gated *gated, __u64 period, bool resumes);
 void gated_close(struct gated *gated);
 /*
  * Go through a window with this number of conditional branches in it. QEMU 7.2
@@ -171,11 +205,43 @@ void gated_close(struct gated *gated);
  * and LOOPS_UNKNOWN where the close had to be tried again.
  */
 int gated_window(struct gated *gated, __u64 loops);
+/* Is the account of requests exact? NULL, or what is wrong. */
+const char *gated_inexact(const struct gated *gated);
 /*
- * Is the account of requests exact? @more is what gates counted that are not in
- * the group's struct. NULL, or what is wrong.
+ * Quiet: do level, hardware and account agree, and do gates go on to work? NULL, or
+ * what is wrong. Ends paused, and looks at nothing before: it would trace itself.
+ * Needs NMI gates.
  */
-const char *gated_inexact(const struct gated *gated, __u64 more);
+const char *gated_check_level(struct gated *gated, bool running);
+
+enum gate_way {
+	BY_TRACEPOINT,		/* in whatever context the driver is */
+	BY_NMI,
+};
+
+/*
+ * Run @section from level @running, with gates that hit at @point. The level and so
+ * on are as the gate asked for, afterwards? Returns how often it hit, or -1 with
+ * *@error set. Needs NMI gates.
+ */
+long gated_at_point(struct gated *gated, const struct msr_point *point,
+		    enum gate_way way, bool resumes, bool running,
+		    void (*section)(struct gated *gated), const char **error);
+
+/*
+ * Do @work until an AUX record comes, or one that tells that the area was full. -1 if
+ * it takes longer than 15 seconds.
+ */
+int gated_wait_handed_over(struct gated *gated, void (*work)(struct gated *gated));
+int gated_wait_truncated(struct gated *gated, void (*work)(struct gated *gated));
+/*
+ * AUX records from @from on, with these flags, that were written while the trace was
+ * paused: for the interrupt that comes late. By the samples: the level is running
+ * between one of the resume gate and one of any other.
+ */
+size_t gated_late_records(const struct gated *gated, size_t from, __u64 flags);
+/* The level that the gate with the newest sample has left; at first, paused */
+bool gated_is_paused(const struct gated *gated);
 
 /* --- The stream of Intel PT --- */
 

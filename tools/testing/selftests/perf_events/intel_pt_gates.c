@@ -9,7 +9,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -27,10 +27,7 @@
 #define MAX_WINDOWS	4096
 #define PAIRS		500
 
-const char *tests_miss(void)
-{
-	return lacks_pmu("intel_pt");
-}
+PROGRAM_NEEDS(lacks_pmu("intel_pt"))
 
 /* Touched by every test before it begins: page faults may be gates. */
 static struct window_log window_log[MAX_WINDOWS];
@@ -42,17 +39,6 @@ FIXTURE(pt_errors)
 	struct perf_event_attr pt, gate;
 	int leader;
 };
-
-static int try_open(struct perf_event_attr *attr, int leader)
-{
-	int fd = perf_open(attr, 0, -1, leader);
-
-	if (fd < 0)
-		return errno;
-	close(fd);
-
-	return 0;
-}
 
 FIXTURE_SETUP(pt_errors)
 {
@@ -76,33 +62,31 @@ FIXTURE_TEARDOWN(pt_errors)
 TEST_F(pt_errors, gates)
 {
 	self->gate.aux_pause = 1;
-	EXPECT_EQ(try_open(&self->gate, self->leader), 0);
-	EXPECT_EQ(try_open(&self->gate, -1), EINVAL);
+	EXPECT_EQ(perf_try_open(&self->gate, self->leader), 0);
+	EXPECT_EQ(perf_try_open(&self->gate, -1), EINVAL);
 
 	self->gate.aux_resume = 1;
-	EXPECT_EQ(try_open(&self->gate, self->leader), EINVAL);
+	EXPECT_EQ(perf_try_open(&self->gate, self->leader), EINVAL);
 
 	self->gate.aux_pause = 0;
-	EXPECT_EQ(try_open(&self->gate, self->leader), 0);
-	EXPECT_EQ(try_open(&self->gate, -1), EINVAL);
+	EXPECT_EQ(perf_try_open(&self->gate, self->leader), 0);
+	EXPECT_EQ(perf_try_open(&self->gate, -1), EINVAL);
 
 	self->gate.aux_output = 1;
-	EXPECT_EQ(try_open(&self->gate, self->leader), EOPNOTSUPP);
+	EXPECT_EQ(perf_try_open(&self->gate, self->leader), EOPNOTSUPP);
 }
 
 TEST_F(pt_errors, hardware_counter_as_gate)
 {
 	struct perf_event_attr cycles;
 
-	attr_init(&cycles, PERF_TYPE_HARDWARE);
-	cycles.config = PERF_COUNT_HW_CPU_CYCLES;
-	cycles.sample_period = 1000000;
-	if (try_open(&cycles, -1))
+	attr_cycles(&cycles, 1000000);
+	if (perf_try_open(&cycles, -1))
 		SKIP(return, "no hardware counter");
 
 	cycles.aux_pause = 1;
-	EXPECT_EQ(try_open(&cycles, self->leader), 0);
-	EXPECT_EQ(try_open(&cycles, -1), EINVAL);
+	EXPECT_EQ(perf_try_open(&cycles, self->leader), 0);
+	EXPECT_EQ(perf_try_open(&cycles, -1), EINVAL);
 }
 
 TEST_F(pt_errors, start_paused)
@@ -110,10 +94,10 @@ TEST_F(pt_errors, start_paused)
 	/* One event of a PMU that is exclusive per task */
 	close(self->leader);
 	self->pt.aux_start_paused = 1;
-	EXPECT_EQ(try_open(&self->pt, -1), 0);
+	EXPECT_EQ(perf_try_open(&self->pt, -1), 0);
 
 	self->gate.aux_start_paused = 1;
-	EXPECT_EQ(try_open(&self->gate, -1), EOPNOTSUPP);
+	EXPECT_EQ(perf_try_open(&self->gate, -1), EOPNOTSUPP);
 }
 
 TEST_F(pt_errors, own_gate)
@@ -121,83 +105,41 @@ TEST_F(pt_errors, own_gate)
 	close(self->leader);
 	self->pt.sample_period = 1;
 	self->pt.aux_pause = 1;
-	EXPECT_EQ(try_open(&self->pt, -1), EINVAL);
+	EXPECT_EQ(perf_try_open(&self->pt, -1), EINVAL);
 }
 
 /* --- Gates of every kind --- */
 
-FIXTURE(pt_gate)
+FIXTURE(gate)
 {
 	struct gated gated;
 	struct pt_trace trace;
 };
 
-FIXTURE_VARIANT(pt_gate)
-{
-	const char *kind;
-};
-
-FIXTURE_VARIANT_ADD(pt_gate, tracepoint)
-{
-	.kind = "tracepoint",
-};
-
-FIXTURE_VARIANT_ADD(pt_gate, kprobe)
-{
-	.kind = "kprobe",
-};
-
-FIXTURE_VARIANT_ADD(pt_gate, uprobe)
-{
-	.kind = "uprobe",
-};
-
-FIXTURE_VARIANT_ADD(pt_gate, break_resume)
-{
-	.kind = "break_resume",
-};
-
-FIXTURE_VARIANT_ADD(pt_gate, break_pause)
-{
-	.kind = "break_pause",
-};
-
-FIXTURE_VARIANT_ADD(pt_gate, watch_resume)
-{
-	.kind = "watch_resume",
-};
-
-FIXTURE_VARIANT_ADD(pt_gate, watch_pause)
-{
-	.kind = "watch_pause",
-};
-
-FIXTURE_VARIANT_ADD(pt_gate, software)
-{
-	.kind = "software",
-};
-
-FIXTURE_VARIANT_ADD(pt_gate, nmi)
-{
-	.kind = "nmi",
-};
+#include "intel_gate_variants.h"
 
 /* A task's event on one CPU; tests change the specification before it opens. */
 static void pt_init(struct gated *gated)
 {
 	model_watch();
 	memset(window_log, 0, sizeof(window_log));
-	gated_init(gated, window_log);
-	gated->spec.pmu = "intel_pt";
+	gated_init(gated, "intel_pt", window_log);
 	gated->spec.config = PT_CONFIG_TSC;
 	gated->spec.aux_pages = 256;
 }
 
 static void pt_open(struct __test_metadata *_metadata, struct gated *gated)
 {
-	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
-	ASSERT_EQ(aux_group_open(&gated->group, &gated->spec), 0)
+	ASSERT_EQ(gated_open(gated), 0)
 		TH_LOG("%s", strerror(errno));
+}
+
+static void pt_close(struct __test_metadata *_metadata, struct gated *gated,
+		     struct pt_trace *trace)
+{
+	pt_trace_free(trace);
+	gated_close(gated);
+	EXPECT_EQ(model_breaches(), 0);
 }
 
 static void pt_enable(struct __test_metadata *_metadata, struct gated *gated)
@@ -227,7 +169,7 @@ static void pt_finish(struct __test_metadata *_metadata, struct gated *gated,
 static void expect_exact(struct __test_metadata *_metadata,
 			 const struct gated *gated)
 {
-	const char *inexact = gated_inexact(gated, 0);
+	const char *inexact = gated_inexact(gated);
 
 	EXPECT_EQ(NULL, inexact)
 		TH_LOG("%s", inexact);
@@ -245,39 +187,28 @@ static int opened(const struct gated *gated)
 	return n;
 }
 
-FIXTURE_SETUP(pt_gate)
+FIXTURE_SETUP(gate)
 {
 	struct gated *gated = &self->gated;
 
 	memset(self, 0, sizeof(*self));
 	pt_init(gated);
 	gated->spec.exclude_kernel = true;
-	gated->kind = gate_kind(variant->kind);
-	if (gated->kind->setup(&gated->spec, &gated->win))
-		SKIP_SETUP("no %s", gated->kind->needs);
-
-	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
-	if (aux_group_open(&gated->group, &gated->spec)) {
+	if (gated_open_kind(gated, variant->kind)) {
 		if (errno == ENOENT || errno == ENODEV)
 			SKIP_SETUP("no %s", gated->kind->needs);
 		ASSERT_EQ(errno, 0)
 			TH_LOG("%s", strerror(errno));
 	}
-	/* Page in what the tests touch. */
-	gated_window(gated, 1);
-	gated_window(gated, 1);
-	gated->nr = 0;
 }
 
-FIXTURE_TEARDOWN(pt_gate)
+FIXTURE_TEARDOWN(gate)
 {
-	pt_trace_free(&self->trace);
-	gated_close(&self->gated);
-	EXPECT_EQ(model_breaches(), 0);
+	pt_close(_metadata, &self->gated, &self->trace);
 }
 
 /* Every branch of every window, and not one that is outside. */
-TEST_F(pt_gate, windows)
+TEST_F(gate, windows)
 {
 	struct gated *gated = &self->gated;
 	int i, found;
@@ -295,7 +226,7 @@ TEST_F(pt_gate, windows)
 }
 
 /* Started paused and never resumed: not one byte. */
-TEST_F(pt_gate, start_paused)
+TEST_F(gate, start_paused)
 {
 	struct gated *gated = &self->gated;
 	int i;
@@ -311,45 +242,12 @@ TEST_F(pt_gate, start_paused)
 	expect_exact(_metadata, gated);
 }
 
-static void call(const __u64 *args)
-{
-	syscall(args[0], args[1], args[2], args[3]);
-}
-
-/* Paused is a level: what is opened twice ends at the first pause. */
-TEST_F(pt_gate, nested_windows)
-{
-	struct gated *gated = &self->gated;
-	__u64 from;
-	int i;
-
-	if (gated->kind->code != WINDOW_CALLS)
-		SKIP(return, "gates by system calls only");
-
-	pt_enable(_metadata, gated);
-	for (i = 0; i < ROUNDS; i++) {
-		from = __rdtsc();
-		call(gated->win.open);
-		ASSERT_EQ(gated_window(gated, 100), 0);
-		gated->log[i].from = from;
-		call(gated->win.close);
-	}
-	pt_finish(_metadata, gated, &self->trace);
-
-	EXPECT_EQ(pt_trace_match(&self->trace, gated->log, gated->nr, false),
-		  ROUNDS)
-		TH_LOG("%s", self->trace.error);
-	EXPECT_GE(self->trace.tnt, ROUNDS * 100);
-	expect_exact(_metadata, gated);
-}
-
 /* --- Events of tasks and CPUs, levels --- */
 
 FIXTURE(pt_level)
 {
 	struct gated gated;
 	struct pt_trace trace;
-	int cpu;
 };
 
 FIXTURE_SETUP(pt_level)
@@ -357,7 +255,6 @@ FIXTURE_SETUP(pt_level)
 	struct gated *gated = &self->gated;
 
 	memset(self, 0, sizeof(*self));
-	self->cpu = nth_cpu(0);
 	pt_init(gated);
 	gated->spec.exclude_kernel = true;
 	gated->kind = gate_kind("tracepoint");
@@ -367,9 +264,7 @@ FIXTURE_SETUP(pt_level)
 
 FIXTURE_TEARDOWN(pt_level)
 {
-	pt_trace_free(&self->trace);
-	gated_close(&self->gated);
-	EXPECT_EQ(model_breaches(), 0);
+	pt_close(_metadata, &self->gated, &self->trace);
 }
 
 static void resume(void)
@@ -389,12 +284,6 @@ static void branches(unsigned long n)
 	struct window win = { .loops = n };
 
 	code->run(&win);
-}
-
-/* Another task on the CPU: the event is scheduled out and in. */
-static void sleep_a_little(void)
-{
-	poll(NULL, 0, 2);
 }
 
 TEST_F(pt_level, kept_over_scheduling)
@@ -455,6 +344,31 @@ TEST_F(pt_level, kept_over_disable)
 	expect_exact(_metadata, gated);
 }
 
+/* Paused is a level: what is opened twice ends at the first pause. */
+TEST_F(pt_level, nested_windows)
+{
+	struct gated *gated = &self->gated;
+	__u64 from;
+	int i;
+
+	pt_open(_metadata, gated);
+	pt_enable(_metadata, gated);
+	for (i = 0; i < ROUNDS; i++) {
+		from = __rdtsc();
+		resume();
+		ASSERT_EQ(gated_window(gated, 100), 0);
+		gated->log[i].from = from;
+		pause_trace();
+	}
+	pt_finish(_metadata, gated, &self->trace);
+
+	EXPECT_EQ(pt_trace_match(&self->trace, gated->log, gated->nr, false),
+		  ROUNDS)
+		TH_LOG("%s", self->trace.error);
+	EXPECT_GE(self->trace.tnt, ROUNDS * 100);
+	expect_exact(_metadata, gated);
+}
+
 /* Without start-paused, tracing is on until the first pause. */
 TEST_F(pt_level, starts_running)
 {
@@ -485,12 +399,12 @@ TEST_F(pt_level, moves_to_another_cpu)
 	pt_enable(_metadata, gated);
 	resume();
 	for (i = 0; i < 10; i++) {
-		ASSERT_EQ(pin_to_cpu(i & 1 ? self->cpu : other), 0);
+		ASSERT_EQ(pin_to_cpu(i & 1 ? gated->cpu : other), 0);
 		branches(1000);
 	}
 	pause_trace();
 	for (i = 0; i < 10; i++) {
-		ASSERT_EQ(pin_to_cpu(i & 1 ? self->cpu : other), 0);
+		ASSERT_EQ(pin_to_cpu(i & 1 ? gated->cpu : other), 0);
 		branches(10000);
 	}
 	pt_finish(_metadata, gated, &self->trace);
@@ -500,55 +414,98 @@ TEST_F(pt_level, moves_to_another_cpu)
 	expect_exact(_metadata, gated);
 }
 
-/* The kernel too: the trace is on in the window, whatever is in it. */
-TEST_F(pt_level, kernel_windows)
+/* The trace is on in the window, whatever is in it besides the branches. */
+static void rough_windows(struct __test_metadata *_metadata, struct gated *gated,
+			  struct pt_trace *trace, unsigned long loops)
 {
-	struct gated *gated = &self->gated;
 	int i;
 
 	gated->spec.exclude_kernel = false;
+	gated->spec.aux_pages = 1024;
 	pt_open(_metadata, gated);
 	pt_enable(_metadata, gated);
-	for (i = 0; i < ROUNDS; i++)
-		ASSERT_EQ(gated_window(gated, 50), 0);
-	pt_finish(_metadata, gated, &self->trace);
+	for (i = 0; i < ROUNDS; i++) {
+		ASSERT_EQ(gated_window(gated, loops), 0);
+		sleep_a_little();
+	}
+	pt_finish(_metadata, gated, trace);
 
-	EXPECT_EQ(pt_trace_match(&self->trace, gated->log, gated->nr, false),
-		  ROUNDS)
-		TH_LOG("%s", self->trace.error);
-	EXPECT_GE(self->trace.tnt, ROUNDS * 50);
+	EXPECT_EQ(pt_trace_match(trace, gated->log, gated->nr, false), ROUNDS)
+		TH_LOG("%s", trace->error);
+	EXPECT_GE(trace->tnt, ROUNDS * loops);
 	expect_exact(_metadata, gated);
+}
+
+TEST_F(pt_level, kernel_windows)
+{
+	rough_windows(_metadata, &self->gated, &self->trace, 50);
+}
+
+/* On the CPU, again and again */
+static pid_t start_neighbour(int cpu)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pin_to_cpu(cpu);
+		for (;;)
+			usleep(200);
+	}
+
+	return child;
+}
+
+static void stop_neighbour(pid_t child)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+/* What the kernel does to switch to another task and back costs no branch. */
+TEST_F(pt_level, kernel_windows_and_switches)
+{
+	pid_t neighbour = start_neighbour(self->gated.cpu);
+
+	ASSERT_GT(neighbour, 0);
+	rough_windows(_metadata, &self->gated, &self->trace, 500);
+	stop_neighbour(neighbour);
+}
+
+/* Nor do interrupts, wherever they hit. */
+TEST_F(pt_level, kernel_windows_and_nmis)
+{
+	struct perf_event_attr cycles;
+	struct rate_limit limit;
+	int counter;
+
+	attr_init(&cycles, PERF_TYPE_HARDWARE);
+	cycles.config = PERF_COUNT_HW_CPU_CYCLES;
+	cycles.sample_period = 200003;
+	cycles.disabled = 0;
+	counter = perf_open(&cycles, 0, -1, -1);
+	if (counter < 0)
+		SKIP(return, "no hardware counter");
+
+	ASSERT_EQ(rate_unlimit(&limit), 0);
+	rough_windows(_metadata, &self->gated, &self->trace, 500);
+	rate_restore(&limit);
+	close(counter);
 }
 
 /* Per CPU: what others run in the window is in the trace as well. */
 TEST_F(pt_level, cpu_event)
 {
-	struct gated *gated = &self->gated;
-	int i;
-
-	gated->spec.pid = -1;
-	gated->spec.cpu = self->cpu;
-	gated->spec.exclude_kernel = false;
-	pt_open(_metadata, gated);
-	pt_enable(_metadata, gated);
-	for (i = 0; i < ROUNDS; i++) {
-		ASSERT_EQ(gated_window(gated, 50), 0);
-		sleep_a_little();
-	}
-	pt_finish(_metadata, gated, &self->trace);
-
-	EXPECT_EQ(pt_trace_match(&self->trace, gated->log, gated->nr, false),
-		  ROUNDS)
-		TH_LOG("%s", self->trace.error);
-	EXPECT_GE(self->trace.tnt, ROUNDS * 50);
-	expect_exact(_metadata, gated);
+	self->gated.spec.pid = -1;
+	self->gated.spec.cpu = self->gated.cpu;
+	rough_windows(_metadata, &self->gated, &self->trace, 50);
 }
 
 static void inherited(struct __test_metadata *_metadata, struct gated *gated,
 		      bool start_paused)
 {
 	gated->spec.inherit = true;
-	gated->spec.cpu = nth_cpu(0);
+	gated->spec.cpu = gated->cpu;
 	gated->spec.start_paused = start_paused;
 	pt_open(_metadata, gated);
 	pt_enable(_metadata, gated);
@@ -648,7 +605,7 @@ TEST_F(pt_level, address_filter)
 		TH_LOG("%s", strerror(errno));
 	run = copy;
 	pt_open(_metadata, gated);
-	if (set_filter(gated->group.aux, filter))
+	if (perf_set_filter(gated->group.aux, filter))
 		SKIP(return, "no address filters");
 
 	pt_enable(_metadata, gated);
@@ -679,7 +636,6 @@ FIXTURE(pt_mode)
 	struct gated gated;
 	struct pt_trace trace;
 	struct rate_limit limit;
-	int cpu;
 };
 
 FIXTURE_SETUP(pt_mode)
@@ -687,7 +643,6 @@ FIXTURE_SETUP(pt_mode)
 	struct gated *gated = &self->gated;
 
 	memset(self, 0, sizeof(*self));
-	self->cpu = nth_cpu(0);
 	pt_init(gated);
 	gated->kind = gate_kind("nmi");
 	if (gated->kind->setup(&gated->spec, &gated->win))
@@ -698,10 +653,8 @@ FIXTURE_SETUP(pt_mode)
 
 FIXTURE_TEARDOWN(pt_mode)
 {
-	pt_trace_free(&self->trace);
-	gated_close(&self->gated);
+	pt_close(_metadata, &self->gated, &self->trace);
 	rate_restore(&self->limit);
-	EXPECT_EQ(model_breaches(), 0);
 }
 
 /* Data for the trace: each call leaves the traced code, and comes back. */
@@ -749,24 +702,9 @@ TEST_F(pt_mode, topa_interrupts)
 	expect_exact(_metadata, gated);
 }
 
-static int wait_until_truncated(struct gated *gated)
+static void fill(struct gated *gated)
 {
-	__u64 end = clock_ns() + 15000000000ULL;
-	size_t i;
-
-	do {
-		work(20);
-		i = gated->records.nr;
-		if (perf_records_read(&gated->records, &gated->group))
-			return -1;
-		for (; i < gated->records.nr; i++) {
-			if (gated->records.rec[i].type == PERF_RECORD_AUX &&
-			    gated->records.rec[i].flags & PERF_AUX_FLAG_TRUNCATED)
-				return 0;
-		}
-	} while (clock_ns() < end);
-
-	return -1;
+	work(20);
 }
 
 /*
@@ -784,7 +722,7 @@ TEST_F(pt_mode, truncated)
 	pt_enable(_metadata, gated);
 	for (round = 0; round < 3; round++) {
 		fire_tag(TAG_RESUME);
-		ASSERT_EQ(wait_until_truncated(gated), 0)
+		ASSERT_EQ(gated_wait_truncated(gated, fill), 0)
 			TH_LOG("not full within 15 seconds");
 		pt_read(_metadata, gated, &self->trace);
 
@@ -835,36 +773,6 @@ TEST_F(pt_mode, overwrite)
 	expect_exact(_metadata, gated);
 }
 
-static int add_sampler(const struct gated *gated)
-{
-	struct perf_event_attr attr;
-	int fd;
-
-	attr_nmi(&attr, 0, TAG_SAMPLE);
-	attr.sample_type |= PERF_SAMPLE_AUX;
-	attr.aux_sample_size = 1024;
-	fd = perf_open(&attr, gated->spec.pid, gated->spec.cpu,
-		       gated->group.aux);
-	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, gated->group.aux))
-		return -1;
-
-	return fd;
-}
-
-static const struct perf_record *newest_sample(const struct gated *gated,
-					       __u64 id)
-{
-	size_t i;
-
-	for (i = gated->records.nr; i; i--) {
-		if (gated->records.rec[i - 1].id == id &&
-		    gated->records.rec[i - 1].type == PERF_RECORD_SAMPLE)
-			return &gated->records.rec[i - 1];
-	}
-
-	return NULL;
-}
-
 /* A sample switches the trace off and on again, unless it is paused. */
 TEST_F(pt_mode, samples_keep_the_level)
 {
@@ -877,7 +785,7 @@ TEST_F(pt_mode, samples_keep_the_level)
 
 	gated->spec.overwrite = true;
 	pt_open(_metadata, gated);
-	sampler = add_sampler(gated);
+	sampler = aux_group_add_nmi_sampler(&gated->group, &gated->spec, 1024);
 	ASSERT_GE(sampler, 0)
 		TH_LOG("%s", strerror(errno));
 	pt_enable(_metadata, gated);
@@ -886,14 +794,14 @@ TEST_F(pt_mode, samples_keep_the_level)
 		fire_tag(TAG_RESUME);
 		work(20);
 		fire_tag(TAG_SAMPLE);
-		EXPECT_EQ(pt_is_on(self->cpu), 1);
+		EXPECT_EQ(pt_is_on(gated->cpu), 1);
 		fire_tag(TAG_PAUSE);
-		EXPECT_EQ(pt_is_on(self->cpu), 0);
+		EXPECT_EQ(pt_is_on(gated->cpu), 0);
 		fire_tag(TAG_SAMPLE);
-		EXPECT_EQ(pt_is_on(self->cpu), 0);
+		EXPECT_EQ(pt_is_on(gated->cpu), 0);
 
 		ASSERT_EQ(perf_records_read(&gated->records, &gated->group), 0);
-		rec = newest_sample(gated, perf_id(sampler));
+		rec = perf_records_newest(&gated->records, perf_id(sampler));
 		ASSERT_NE(NULL, rec);
 		EXPECT_EQ(rec->sampled, 1024);
 	}
@@ -905,26 +813,6 @@ TEST_F(pt_mode, samples_keep_the_level)
 }
 
 /* --- Gates by hardware counters --- */
-
-static int open_counter(const struct gated *gated, __u64 config, __u64 period,
-			bool resumes)
-{
-	struct perf_event_attr attr;
-	int fd;
-
-	attr_init(&attr, PERF_TYPE_HARDWARE);
-	attr.disabled = 0;
-	attr.config = config;
-	attr.sample_period = period;
-	attr.aux_resume = resumes;
-	attr.aux_pause = !resumes;
-	fd = perf_open(&attr, gated->spec.pid, gated->spec.cpu,
-		       gated->group.aux);
-	if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, gated->group.aux))
-		return -1;
-
-	return fd;
-}
 
 /* Their samples tell who came last. Between them, the trace was on and off. */
 TEST_F(pt_mode, counters)
@@ -942,10 +830,10 @@ TEST_F(pt_mode, counters)
 	gated->spec.resume.size = 0;
 	gated->spec.pause.size = 0;
 	pt_open(_metadata, gated);
-	resumer = open_counter(gated, PERF_COUNT_HW_CPU_CYCLES, 1000003, true);
+	resumer = gated_open_cycles(gated, 1000003, true);
 	if (resumer < 0 && errno == ENOENT)
 		SKIP(return, "no hardware counters");
-	pauser = open_counter(gated, PERF_COUNT_HW_CPU_CYCLES, 1300021, false);
+	pauser = gated_open_cycles(gated, 1300021, false);
 	ASSERT_GE(resumer, 0)
 		TH_LOG("%s", strerror(errno));
 	ASSERT_GE(pauser, 0)
@@ -964,11 +852,11 @@ TEST_F(pt_mode, counters)
 	ASSERT_EQ(ioctl(pauser, PERF_EVENT_IOC_DISABLE, 0), 0);
 	ASSERT_EQ(perf_records_read(&gated->records, &gated->group), 0);
 
-	last = newest_sample(gated, perf_id(resumer));
-	pauses = newest_sample(gated, perf_id(pauser));
+	last = perf_records_newest(&gated->records, perf_id(resumer));
+	pauses = perf_records_newest(&gated->records, perf_id(pauser));
 	ASSERT_NE(NULL, last);
 	ASSERT_NE(NULL, pauses);
-	EXPECT_EQ(pt_is_on(self->cpu), last > pauses);
+	EXPECT_EQ(pt_is_on(gated->cpu), last > pauses);
 
 	ASSERT_EQ(aux_group_disable(&gated->group), 0);
 	ASSERT_EQ(pt_trace_read_overwrite(&self->trace, &gated->group), 0)
@@ -976,6 +864,182 @@ TEST_F(pt_mode, counters)
 	EXPECT_GT(self->trace.nr, 0);
 	close(pauser);
 	close(resumer);
+}
+
+/* --- Interrupts at the wrong moment --- */
+
+/* The trace is switched off, by a write of CTL, and an interrupt of it is handled. */
+#define SWITCHED_OFF	"msr == 0x570 && !(val & 1)"
+#define ACKNOWLEDGED	"msr == 0x390 && val & 0x80000000000000"
+
+static int open_msr_sampler(const struct gated *gated, const char *filter)
+{
+	struct perf_event_attr attr;
+	int fd;
+
+	if (attr_msr(&attr, true))
+		return -1;
+	fd = perf_open(&attr, gated->spec.pid, gated->spec.cpu, -1);
+	if (fd < 0 || perf_set_filter(fd, filter) ||
+	    ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, gated->group.aux))
+		return -1;
+
+	return fd;
+}
+
+/* Did the interrupt @ack come after @off, in what was recorded from @from on? */
+static bool interrupted_start(const struct gated *gated, size_t from, __u64 off,
+			      __u64 ack)
+{
+	bool is_off = false;
+
+	for (; from < gated->records.nr; from++) {
+		is_off |= gated->records.rec[from].id == off;
+		if (is_off && gated->records.rec[from].id == ack)
+			return true;
+	}
+
+	return false;
+}
+
+/*
+ * What ->start() writes into the trace itself, PSB and what belongs to it, reaches
+ * the end of a region now and then: the interrupt comes in the middle of ->start().
+ * It must not set up the hardware anew that the driver has just switched on.
+ */
+TEST_F(pt_mode, interrupts_in_start)
+{
+	struct gated *gated = &self->gated;
+	__u64 end = clock_ns() + 20000000000ULL;
+	int off, ack, restarts, hits = 0;
+	size_t from;
+
+	gated->spec.pid = -1;
+	gated->spec.cpu = gated->cpu;
+	gated->spec.aux_pages = 16;
+	gated->spec.watermark = 4096;
+	gated->spec.start_paused = false;
+	/* Neither user nor kernel: there is nothing else in the trace. */
+	gated->spec.exclude_user = true;
+	pt_open(_metadata, gated);
+	off = open_msr_sampler(gated, SWITCHED_OFF);
+	ack = open_msr_sampler(gated, ACKNOWLEDGED);
+	if (off < 0 || ack < 0)
+		SKIP(return, "no tracepoint msr:write_msr");
+
+	pt_enable(_metadata, gated);
+	for (restarts = 0; hits < 10; restarts++) {
+		ASSERT_LT(clock_ns(), end)
+			TH_LOG("%d starts interrupted, of %d", hits, restarts);
+		pt_read(_metadata, gated, &self->trace);
+		from = gated->records.nr;
+		aux_group_restart(&gated->group);
+		ASSERT_EQ(perf_records_read(&gated->records, &gated->group), 0);
+		hits += interrupted_start(gated, from, perf_id(off), perf_id(ack));
+	}
+	pt_finish(_metadata, gated, &self->trace);
+
+	EXPECT_EQ(self->trace.nr_bytes, gated->group.page->aux_head);
+	EXPECT_EQ(self->trace.truncated, 0);
+	EXPECT_GE(self->trace.psb, (unsigned long)restarts);
+	close(ack);
+	close(off);
+}
+
+/*
+ * With the kernel in the trace, a region is sometimes full in the NMI of a pause,
+ * ahead of it: the interrupt comes behind that NMI, and finds the trace paused.
+ */
+static int open_for_late_interrupts(struct __test_metadata *_metadata,
+				    struct gated *gated)
+{
+	int load = open_nmi_load(gated->cpu, TAG_PAUSE);
+
+	gated->spec.pid = -1;
+	gated->spec.cpu = gated->cpu;
+	gated->spec.exclude_kernel = false;
+	pt_open(_metadata, gated);
+	ASSERT_GE(load, 0);
+	ASSERT_EQ(ioctl(load, PERF_EVENT_IOC_SET_OUTPUT, gated->group.aux), 0);
+	pt_enable(_metadata, gated);
+
+	return load;
+}
+
+/* It hands over what there is, and leaves the trace off. */
+TEST_F(pt_mode, interrupts_while_paused)
+{
+	struct gated *gated = &self->gated;
+	__u64 end = clock_ns() + 20000000000ULL;
+	size_t late = 0, from = 0;
+	int load;
+
+	if (lacks_msr())
+		SKIP(return, "no %s", lacks_msr());
+
+	gated->spec.watermark = 4096;
+	load = open_for_late_interrupts(_metadata, gated);
+	while (late < 5 && gated->nr < MAX_WINDOWS) {
+		ASSERT_LT(clock_ns(), end)
+			TH_LOG("%zu interrupts while paused, %zu windows", late,
+			       gated->nr);
+		logged_window(gated, gated->nr % 3);
+		EXPECT_EQ(pt_is_on(gated->cpu), 0);
+		pt_read(_metadata, gated, &self->trace);
+		late += gated_late_records(gated, from, 0);
+		from = gated->records.nr;
+	}
+	pt_finish(_metadata, gated, &self->trace);
+	close(load);
+
+	EXPECT_GE(late, 5);
+	EXPECT_EQ(self->trace.truncated, 0);
+	EXPECT_EQ(pt_trace_match(&self->trace, gated->log, gated->nr, false),
+		  (int)gated->nr)
+		TH_LOG("%s", self->trace.error);
+	expect_exact(_metadata, gated);
+}
+
+static void open_and_close(struct gated *gated)
+{
+	fire(true);
+	fire(false);
+}
+
+/*
+ * The area is full, now and then while paused: the event is disabled, and so are its
+ * gates. It comes back at the level that it had.
+ */
+TEST_F(pt_mode, full_while_paused)
+{
+	struct gated *gated = &self->gated;
+	__u64 end = clock_ns() + 20000000000ULL;
+	size_t late = 0, from = 0;
+	int load;
+
+	if (lacks_msr())
+		SKIP(return, "no %s", lacks_msr());
+
+	gated->spec.aux_pages = 16;
+	load = open_for_late_interrupts(_metadata, gated);
+	while (late < 3) {
+		ASSERT_LT(clock_ns(), end)
+			TH_LOG("full while paused: %zu times", late);
+		ASSERT_EQ(gated_wait_truncated(gated, open_and_close), 0);
+		late += gated_late_records(gated, from, PERF_AUX_FLAG_TRUNCATED);
+		open_and_close(gated);
+		EXPECT_EQ(pt_is_on(gated->cpu), 0);
+		pt_read(_metadata, gated, &self->trace);
+		from = gated->records.nr;
+
+		ASSERT_EQ(aux_group_enable(&gated->group), 0);
+		EXPECT_EQ(pt_is_on(gated->cpu), !gated_is_paused(gated));
+		fire(false);
+		EXPECT_EQ(pt_is_on(gated->cpu), 0);
+	}
+	pt_finish(_metadata, gated, &self->trace);
+	close(load);
+	expect_exact(_metadata, gated);
 }
 
 /* --- Stop without update, and start --- */
@@ -1030,7 +1094,7 @@ TEST_F(pt_mode, one_msr_write)
 
 	/* Of the CPU, not of a task: a switch of tasks stops and starts. */
 	gated->spec.pid = -1;
-	gated->spec.cpu = self->cpu;
+	gated->spec.cpu = gated->cpu;
 	gated->spec.overwrite = true;
 	pt_open(_metadata, gated);
 	counter = count_msr_writes(&gated->spec, MSR_RTIT_OUTPUT_BASE,

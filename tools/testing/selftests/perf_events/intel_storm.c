@@ -10,7 +10,8 @@
  * When all is quiet, the hardware is at the level of the last one, and gates go on
  * to work. Every packet of the trace is intact. No rule of the hardware is broken.
  *
- * INTEL_STORM_SECONDS in the environment: how long each of the two tests runs.
+ * INTEL_STORM_SECONDS in the environment: how long each of the two tests runs. It
+ * runs longer where too little has happened until then.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -30,22 +31,7 @@
 #define MAX_CPUS	16
 #define SAMPLE_SIZE	512
 
-/* Rare system calls: other tasks on the CPU don't disturb. */
-#define AT_RESUME	"syscalls/sys_enter_sched_get_priority_max"
-#define AT_PAUSE	"syscalls/sys_enter_sched_get_priority_min"
-#define AT_SAMPLE	"syscalls/sys_enter_sched_getscheduler"
-
-const char *tests_miss(void)
-{
-	const char *what = lacks_pmu("intel_pt");
-
-	if (!what)
-		what = lacks_nmi();
-	if (!what)
-		what = lacks_account();
-
-	return what ?: lacks_msr();
-}
+PROGRAM_NEEDS(lacks_pmu("intel_pt") ?: lacks_nmi() ?: lacks_account() ?: lacks_msr())
 
 /* Gates besides those of struct aux_group; what counts differs for counters. */
 enum {
@@ -79,47 +65,26 @@ struct site {
 	const char *error;
 };
 
-static void soft_resume(void)
-{
-	syscall(__NR_sched_get_priority_max, 0);
-}
-
-static void soft_pause(void)
-{
-	syscall(__NR_sched_get_priority_min, 0);
-}
-
-static void soft_sample(void)
-{
-	syscall(__NR_sched_getscheduler, 0);
-}
-
-static int open_soft(const struct site *site, const char *where, bool resumes)
-{
-	struct perf_event_attr attr;
-
-	if (attr_tracepoint(&attr, where))
-		return -1;
-	attr.aux_resume = resumes;
-	attr.aux_pause = !resumes;
-
-	return perf_open(&attr, -1, site->cpu, site->group.aux);
-}
-
 /*
  * No two gates on MSRs that a pause or a resume itself accesses: they would gate
  * each other without end.
  */
 static int open_gates(struct site *site)
 {
+	static const struct msr_point base = { "", MSR_RTIT_OUTPUT_BASE, false };
+	static const struct msr_point mask = { "", MSR_RTIT_OUTPUT_MASK, false };
 	int i;
 
-	site->gate[SOFT_RESUME] = open_soft(site, AT_RESUME, true);
-	site->gate[SOFT_PAUSE] = open_soft(site, AT_PAUSE, false);
-	site->gate[MSR_RESUME] = open_msr_gate(&site->spec, &site->group,
-					       MSR_RTIT_OUTPUT_BASE, false, true);
-	site->gate[MSR_PAUSE] = open_msr_gate(&site->spec, &site->group,
-					      MSR_RTIT_OUTPUT_MASK, false, false);
+	site->gate[SOFT_RESUME] = aux_group_add_soft_gate(&site->group,
+							  &site->spec,
+							  AT_RESUME, true);
+	site->gate[SOFT_PAUSE] = aux_group_add_soft_gate(&site->group,
+							 &site->spec,
+							 AT_PAUSE, false);
+	site->gate[MSR_RESUME] = open_msr_gate(&site->spec, &site->group, &base,
+					       true);
+	site->gate[MSR_PAUSE] = open_msr_gate(&site->spec, &site->group, &mask,
+					      false);
 	for (i = 0; i < NR_GATES; i++) {
 		if (site->gate[i] < 0)
 			return -1;
@@ -146,13 +111,8 @@ static int open_counter(const struct site *site, __u64 period, bool resumes)
 	struct perf_event_attr attr;
 	int fd;
 
-	attr_init(&attr, PERF_TYPE_HARDWARE);
-	attr.disabled = 0;
-	attr.config = PERF_COUNT_HW_CPU_CYCLES;
-	attr.sample_period = period;
-	attr.aux_resume = resumes;
-	attr.aux_pause = !resumes;
-	fd = perf_open(&attr, -1, site->cpu, site->group.aux);
+	attr_cycles(&attr, period);
+	fd = aux_group_add_gate(&site->group, &site->spec, &attr, resumes);
 	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, site->group.aux))
 		return -1;
 
@@ -174,31 +134,14 @@ static int open_counters(struct site *site)
 	return 0;
 }
 
-static int open_sampler(const struct site *site, struct perf_event_attr *attr)
-{
-	int fd;
-
-	attr->sample_type |= PERF_SAMPLE_AUX;
-	attr->aux_sample_size = SAMPLE_SIZE;
-	fd = perf_open(attr, -1, site->cpu, site->group.aux);
-	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, site->group.aux))
-		return -1;
-
-	return fd;
-}
-
 static int open_samplers(struct site *site)
 {
-	struct perf_event_attr attr;
+	site->nmi_sample = aux_group_add_nmi_sampler(&site->group, &site->spec,
+						     SAMPLE_SIZE);
+	site->soft_sample = aux_group_add_soft_sampler(&site->group, &site->spec,
+						       AT_SAMPLE, SAMPLE_SIZE);
 
-	attr_nmi(&attr, 0, TAG_SAMPLE);
-	site->nmi_sample = open_sampler(site, &attr);
-	if (site->nmi_sample < 0 || attr_tracepoint(&attr, AT_SAMPLE))
-		return -1;
-
-	site->soft_sample = open_sampler(site, &attr);
-
-	return site->soft_sample < 0 ? -1 : 0;
+	return site->nmi_sample < 0 || site->soft_sample < 0 ? -1 : 0;
 }
 
 static int site_open(struct site *site, int cpu, bool overwrite)
@@ -294,14 +237,6 @@ static void work(unsigned int n)
 		syscall(__NR_getppid);
 }
 
-/* ->stop() and ->start() of the AUX event, while all the gates are active */
-static void stop_and_start(const struct site *site)
-{
-	__u64 period = 1;
-
-	ioctl(site->group.aux, PERF_EVENT_IOC_PERIOD, &period);
-}
-
 /*
  * Every few steps something else, with periods that have nothing in common. What
  * the test itself does is traced while the level is running, at the speed of
@@ -321,7 +256,7 @@ static int storm_step(struct site *site, unsigned long n)
 	}
 	if (n % 4 == 0) {
 		nmi_fire(1, TAG_RESUME);
-		stop_and_start(site);
+		aux_group_restart(&site->group);
 		nmi_fire(1, TAG_PAUSE);
 	}
 	if (n % 11 == 0)
@@ -388,7 +323,7 @@ FIXTURE_SETUP(intel_storm)
 	struct perf_event_attr attr;
 	int i;
 
-	if (attr_tracepoint(&attr, AT_RESUME))
+	if (!has_soft_places())
 		SKIP_SETUP("no syscall tracepoints (CONFIG_FTRACE_SYSCALLS)");
 	if (attr_msr(&attr, true))
 		SKIP_SETUP("no tracepoint msr:write_msr");
@@ -487,9 +422,31 @@ static void check_after_storm(struct __test_metadata *_metadata,
 	EXPECT_TRUE(pt_trace_complete(&site->trace));
 }
 
-/* The races that this is about did happen. */
-static void check_enough(struct __test_metadata *_metadata,
-			 const struct site *site, unsigned int seconds)
+/*
+ * The races that this is about did happen. Absolute numbers: a machine under load
+ * takes longer.
+ */
+static bool had_enough(const struct site *site)
+{
+	struct aux_actions act;
+
+	return !aux_actions_read(&site->group, &act) &&
+	       act.requested >= 3000 && act.superseded >= 16 &&
+	       site->overflows >= 400 &&
+	       perf_count(site->gate[MSR_RESUME]) >= 16 &&
+	       (site->spec.overwrite ? site->samples : site->trace.records) >= 16;
+}
+
+static bool all_had_enough(const struct site *site, int cpus)
+{
+	while (cpus && had_enough(&site[cpus - 1]))
+		cpus--;
+
+	return !cpus;
+}
+
+static void tell(struct __test_metadata *_metadata, const struct site *site,
+		 unsigned int seconds)
 {
 	struct aux_actions act;
 
@@ -504,26 +461,23 @@ static void check_enough(struct __test_metadata *_metadata,
 	TH_LOG("CPU %d: %lu AUX records, %llu samples, %zu bytes, %lu PSB",
 	       site->cpu, site->trace.records, site->samples,
 	       site->trace.nr_bytes, site->trace.psb);
-
-	/* A tenth of what a slow machine under load has been seen to reach */
-	EXPECT_GE(act.requested, 400ULL * seconds);
-	EXPECT_GE(act.superseded, 2 * seconds);
-	EXPECT_GE(site->overflows, 50 * seconds);
-	EXPECT_GE(perf_count(site->gate[MSR_RESUME]), 2 * seconds);
-	EXPECT_GE(site->spec.overwrite ? site->samples : site->trace.records,
-		  2 * seconds);
 }
 
 TEST_F_TIMEOUT(intel_storm, exact, 3600)
 {
 	const char *text = getenv("INTEL_STORM_SECONDS");
-	unsigned int seconds = text ? atoi(text) : SECONDS;
+	unsigned int seconds = text ? atoi(text) : SECONDS, ran = 0;
 	int i;
 
-	storm(_metadata, self->site, self->cpus, seconds);
+	do {
+		storm(_metadata, self->site, self->cpus, seconds);
+		ran += seconds;
+	} while (!all_had_enough(self->site, self->cpus) && ran < 20 * seconds);
+
 	for (i = 0; i < self->cpus; i++) {
+		tell(_metadata, &self->site[i], ran);
+		EXPECT_TRUE(had_enough(&self->site[i]));
 		check_after_storm(_metadata, &self->site[i]);
-		check_enough(_metadata, &self->site[i], seconds);
 	}
 	if (has_model())
 		TH_LOG("%lld interrupts by the model",

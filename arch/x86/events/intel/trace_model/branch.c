@@ -153,11 +153,19 @@ static void tm_pt_step(struct tm_cpu *cpu, const struct tm_step *step)
 /*
  * A trace that leaves its range tells where to, but not by which branch. A branch
  * that comes back from there, or a range that is walked into, is a beginning.
+ *
+ * So is an instruction that had been executed, though packets say that the code was
+ * interrupted before it: by an NMI on the way from the trap to here.
  */
 static void tm_pt_walk(struct tm_cpu *cpu, const struct tm_step *step)
 {
+	u8 mode = step->mode64 ? TM_MODE_64 : TM_MODE_32;
+
+	if (!cpu->pt.packet_en && tm_filter_en(cpu, step->from))
+		tm_branch_enable(cpu, step->from, mode);
+
 	if (!cpu->pt.packet_en)
-		tm_branch_enable(cpu, step->to, step->mode64 ? TM_MODE_64 : TM_MODE_32);
+		tm_branch_enable(cpu, step->to, mode);
 	else if (tm_branch_stop(cpu, step->to))
 		return;
 	else if (tm_wrong_target(step))

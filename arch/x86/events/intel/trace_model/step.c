@@ -233,6 +233,12 @@ static void tm_repair_flags(const struct tm_step *step, struct pt_regs *regs)
 
 static bool tm_needs_op(const struct tm_step *step)
 {
+	unsigned int wants = this_cpu_read(tm_wants);
+
+	/* Where the code is counts, or it isn't the packets' last word. */
+	if ((wants & TM_PT_FILTERS) || (wants & (TM_PT_USER | TM_PT_PACKETS)) == TM_PT_USER)
+		return true;
+
 	switch (step->insn.kind) {
 	case TM_INSN_PLAIN:
 	case TM_INSN_PUSHF:
@@ -272,7 +278,7 @@ static void tm_step_taken(struct pt_regs *regs)
 	if (tm_owns_tf())
 		tm_repair_flags(&step, regs);
 
-	if (tm_needs_op(&step) || (this_cpu_read(tm_wants) & TM_PT_FILTERS))
+	if (tm_needs_op(&step))
 		era = tm_run(tm_op_step, &step);
 	tm_walk_to(step.to, era);
 }
@@ -407,7 +413,7 @@ static bool tm_goes_on(const struct pt_regs *regs, unsigned int wants)
 	return this_cpu_read(tm_walk.stepped) &&
 	       this_cpu_read(tm_walk.task) == current &&
 	       this_cpu_read(tm_walk.ip) == regs->ip &&
-	       (!(wants & TM_PT_USER) || (wants & (TM_PT_PACKETS | TM_PT_FILTERS)));
+	       (!(wants & TM_PT_USER) || (wants & TM_PT_PACKETS));
 }
 
 static void tm_user_return(struct user_return_notifier *urn)
@@ -441,15 +447,20 @@ static DEFINE_PER_CPU(struct irq_work, tm_return_work) = IRQ_WORK_INIT_HARD(tm_r
  * tm_flow_update() - what is traced may have changed
  *
  * Everything but an NMI returns to user mode past the notifier. Behind an NMI an
- * interrupt does, before the first instruction.
+ * interrupt does, before the first instruction; or that one isn't traced. An NMI
+ * that came from user mode is on the task's stack.
  */
 void tm_flow_update(void)
 {
 	unsigned int wants = this_cpu_read(tm_wants);
 
-	if (in_nmi() && ((wants & TM_BTS_USER) ||
-			 (wants & (TM_PT_USER | TM_PT_PACKETS)) == TM_PT_USER))
+	if (!in_nmi())
+		return;
+
+	if ((wants & TM_BTS_USER) || (wants & (TM_PT_USER | TM_PT_PACKETS)) == TM_PT_USER)
 		irq_work_queue(this_cpu_ptr(&tm_return_work));
+	else if (!(wants & TM_PT_USER) && on_thread_stack())
+		this_cpu_write(tm_walk.task, NULL);
 }
 
 static int tm_step_online(unsigned int cpu)
