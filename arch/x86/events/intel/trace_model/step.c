@@ -34,6 +34,7 @@
 #include <asm/trapnr.h>
 #include <asm/tsc.h>
 
+#include <trace/events/sched.h>
 #include <trace/events/signal.h>
 #include <trace/events/syscalls.h>
 
@@ -396,6 +397,16 @@ static void tm_sys_enter(void *data, struct pt_regs *regs, long id)
 	tm_hide_tf(regs);
 }
 
+/*
+ * Whose code it was is told by perf, at the switch of tasks and with a time: packets
+ * of the code must not have a later one.
+ */
+static void tm_sched_switch(void *data, bool preempt, struct task_struct *prev,
+			    struct task_struct *next, unsigned int prev_state)
+{
+	tm_walk_left(tm_op_left);
+}
+
 static void tm_signal_deliver(void *data, int sig, struct kernel_siginfo *info,
 			      struct k_sigaction *ka)
 {
@@ -498,6 +509,7 @@ static int __init tm_step_init(void)
 
 	err = register_trace_sys_enter(tm_sys_enter, NULL);
 	err = err ?: register_trace_signal_deliver(tm_signal_deliver, NULL);
+	err = err ?: register_trace_sched_switch(tm_sched_switch, NULL);
 	err = err ?: cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "x86/trace_model:step",
 				       tm_step_online, tm_step_offline);
 	WARN_ON(err < 0);

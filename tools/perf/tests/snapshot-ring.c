@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ring of the newest records.
+ *
+ * Expected: whatever is appended in whatever pieces, each record is either still
+ * in the ring, in order, or has left it, in order: samples counted, side-band
+ * folded, byte for byte. A ring that gets it wrong at a chunk's end, with a record
+ * larger than a chunk, or with what is taken in the meantime, fails here.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/kernel.h>
+#include <linux/zalloc.h>
+#include <perf/event.h>
+#include "debug.h"
+#include "tests.h"
+#include "snapshot-ring.h"
+
+#define CHECK(cond)							\
+	do {								\
+		if (!(cond)) {						\
+			pr_debug("%s:%d: %s\n", __func__, __LINE__, #cond); \
+			return -1;					\
+		}							\
+	} while (0)
+
+/*
+ * Records are numbered: payload is the number, over and over. Every @comm_each th
+ * is a COMM, which is wanted, every @lost_each th a LOST, others are samples.
+ */
+struct model {
+	struct snapshot_ring	*ring;
+	u64			appended;
+	u64			left;
+	u64			comms_left;
+	u64			round;
+	u64			left_round;
+	unsigned int		comm_each;
+	unsigned int		lost_each;
+	size_t			max_size;
+	bool			bad;
+	void			*buf;
+};
+
+static u64 nr_of(const union perf_event *event)
+{
+	return ((const u64 *)event)[1];
+}
+
+static u32 type_of(const struct model *m, u64 nr)
+{
+	if (nr % m->comm_each == 0)
+		return PERF_RECORD_COMM;
+	return nr % m->lost_each == 0 ? PERF_RECORD_LOST : PERF_RECORD_SAMPLE;
+}
+
+/* Sizes are a fixed function of the number: the check needs no memory of them */
+static size_t size_of(const struct model *m, u64 nr)
+{
+	u64 hash = nr * 0x9e3779b97f4a7c15ULL;
+
+	if (type_of(m, nr) == PERF_RECORD_LOST)
+		return sizeof(struct perf_record_lost);
+	/* The largest that there can be, now and then */
+	if (nr % 97 == 96)
+		return m->max_size;
+	return 16 + (hash >> 32) % 40 * 8;
+}
+
+static size_t make_record(const struct model *m, u64 nr, void *buf)
+{
+	struct perf_event_header *hdr = buf;
+	size_t i, size = size_of(m, nr);
+	u64 *payload = buf;
+
+	for (i = 1; i < size / sizeof(u64); i++)
+		payload[i] = nr;
+	hdr->type = type_of(m, nr);
+	hdr->misc = 0;
+	hdr->size = size;
+	if (hdr->type == PERF_RECORD_LOST)
+		((struct perf_record_lost *)buf)->lost = 1;
+	return size;
+}
+
+static bool is_record(struct model *m, const union perf_event *event, u64 nr)
+{
+	size_t size = make_record(m, nr, m->buf);
+
+	return event->header.size == size && !memcmp(event, m->buf, size);
+}
+
+static bool wants(const union perf_event *event)
+{
+	return event->header.type == PERF_RECORD_COMM;
+}
+
+static int fold(void *priv, const union perf_event *event, u64 round)
+{
+	struct model *m = priv;
+	u64 nr = m->comms_left++ * m->comm_each;
+
+	if (nr_of(event) != nr || !is_record(m, event, nr) || round > m->round)
+		m->bad = true;
+	return 0;
+}
+
+static void left(void *priv, u64 round)
+{
+	struct model *m = priv;
+
+	if (round < m->left_round || round > m->round)
+		m->bad = true;
+	m->left_round = round;
+}
+
+static const struct snapshot_ring_ops ops = {
+	.wants	= wants,
+	.fold	= fold,
+	.left	= left,
+};
+
+static int model__init(struct model *m, size_t size, size_t max_size)
+{
+	memset(m, 0, sizeof(*m));
+	m->comm_each = 7;
+	m->lost_each = 11;
+	m->max_size = max_size;
+	m->buf = malloc(2 * SNAPSHOT_RING_MAX_RECORD);
+	m->ring = snapshot_ring__new(size, &ops, m);
+	return m->buf && m->ring ? 0 : -1;
+}
+
+static void model__exit(struct model *m)
+{
+	snapshot_ring__delete(m->ring);
+	free(m->buf);
+}
+
+/* Every third record arrives in two pieces, as from the end of a kernel's buffer */
+static int append(struct model *m, unsigned int nr)
+{
+	void *buf = m->buf + SNAPSHOT_RING_MAX_RECORD;
+
+	while (nr--) {
+		size_t size = make_record(m, m->appended, buf);
+		size_t first = m->appended % 3 ? size : size / 16 * 8;
+		int err = snapshot_ring__append(m->ring, buf, first);
+
+		if (!err && first < size)
+			err = snapshot_ring__append(m->ring, buf + first, size - first);
+		if (err)
+			return err;
+		m->appended++;
+	}
+	snapshot_ring__end_round(m->ring);
+	m->round++;
+	return 0;
+}
+
+/* What was taken, put together */
+struct collect {
+	void	*data;
+	size_t	size;
+};
+
+static int collect(void *arg, void *buf, size_t size)
+{
+	struct collect *c = arg;
+	void *data = realloc(c->data, c->size + size);
+
+	if (!data)
+		return -ENOMEM;
+	memcpy(data + c->size, buf, size);
+	c->data = data;
+	c->size += size;
+	return 0;
+}
+
+/* It must be the records from some on, up to @end; return the first's number */
+static s64 check_collected(struct model *m, struct collect *c, u64 end)
+{
+	size_t pos = 0;
+	u64 first, nr;
+
+	CHECK(c->size);
+	first = nr_of(c->data);
+	nr = first;
+	while (pos < c->size) {
+		const union perf_event *event = c->data + pos;
+
+		/* nr_of() of a LOST is its id, the number, too */
+		CHECK(is_record(m, event, nr));
+		pos += event->header.size;
+		nr++;
+	}
+	CHECK(nr == end);
+	return first;
+}
+
+static s64 check_taken(struct model *m, u64 size, u64 end)
+{
+	struct collect c = { .size = 0 };
+	s64 first;
+
+	CHECK(!snapshot_ring__read_taken(m->ring, collect, &c));
+	CHECK(c.size == size);
+	first = check_collected(m, &c, end);
+	free(c.data);
+	return first;
+}
+
+static u64 count_type(const struct model *m, u64 from, u64 to, u32 type)
+{
+	u64 nr, n = 0;
+
+	for (nr = from; nr < to; nr++)
+		n += type_of(m, nr) == type;
+	return n;
+}
+
+static int check_count(const struct model *m, const struct snapshot_ring_count *count,
+		       u64 from, u64 to)
+{
+	CHECK(count->samples == count_type(m, from, to, PERF_RECORD_SAMPLE));
+	CHECK(count->wanted == count_type(m, from, to, PERF_RECORD_COMM));
+	CHECK(count->lost == count_type(m, from, to, PERF_RECORD_LOST));
+	return 0;
+}
+
+/* All before @first have left, none of the others */
+static int check_left(struct model *m, u64 first)
+{
+	CHECK(!m->bad);
+	CHECK(m->comms_left == count_type(m, 0, first, PERF_RECORD_COMM));
+	return 0;
+}
+
+static int test_newest(size_t size, size_t max_size)
+{
+	u64 taken, capacity = max(size, SNAPSHOT_RING_MIN_SIZE);
+	struct snapshot_ring_count count = { .samples = 0 };
+	struct model m;
+	s64 first;
+	int i;
+
+	CHECK(!model__init(&m, size, max_size));
+	for (i = 0; i < 300; i++)
+		CHECK(!append(&m, i % 50));
+	taken = snapshot_ring__take(m.ring);
+	/* A chunk can be missing, and the record that began in it */
+	CHECK(taken <= capacity + capacity / 8);
+	CHECK(taken + max_size + capacity / 8 >= capacity);
+	first = check_taken(&m, taken, m.appended);
+	CHECK(first > 0);
+	CHECK(!check_left(&m, first));
+	CHECK(!check_count(&m, snapshot_ring__dropped(m.ring), 0, first));
+	CHECK(!snapshot_ring__walk_taken(m.ring, &count, NULL, NULL));
+	CHECK(!check_count(&m, &count, first, m.appended));
+
+	CHECK(!snapshot_ring__fold_taken(m.ring));
+	CHECK(!snapshot_ring__release(m.ring));
+	CHECK(!check_left(&m, m.appended));
+	model__exit(&m);
+	return 0;
+}
+
+/* The second has what came since the first, and nothing twice */
+static int test_twice(void)
+{
+	struct model m;
+	u64 end, size;
+
+	CHECK(!model__init(&m, 1 << 20, 1024));
+	CHECK(!append(&m, 500));
+	size = snapshot_ring__take(m.ring);
+	end = m.appended;
+	CHECK(!append(&m, 300));
+	CHECK(check_taken(&m, size, end) == 0);
+	CHECK(!snapshot_ring__fold_taken(m.ring));
+	CHECK(!snapshot_ring__release(m.ring));
+
+	size = snapshot_ring__take(m.ring);
+	CHECK(check_taken(&m, size, m.appended) == (s64)end);
+	CHECK(!snapshot_ring__fold_taken(m.ring));
+	CHECK(!snapshot_ring__release(m.ring));
+
+	/* Now it is empty */
+	CHECK(snapshot_ring__take(m.ring) == 0);
+	CHECK(!snapshot_ring__release(m.ring));
+	CHECK(!check_left(&m, m.appended));
+	model__exit(&m);
+	return 0;
+}
+
+/*
+ * While one lot is taken the ring overflows: what is taken stays as it is, side-band
+ * that falls out is folded behind it. @ok: the dump succeeded.
+ */
+static int test_overflow_meanwhile(bool ok)
+{
+	struct model m;
+	u64 end, size;
+	s64 first;
+	int i;
+
+	CHECK(!model__init(&m, SNAPSHOT_RING_MIN_SIZE, 4096));
+	for (i = 0; i < 100; i++)
+		CHECK(!append(&m, 20));
+	size = snapshot_ring__take(m.ring);
+	end = m.appended;
+	for (i = 0; i < 100; i++)
+		CHECK(!append(&m, 20));
+	first = check_taken(&m, size, end);
+	CHECK(first > 0);
+	CHECK(!check_left(&m, first));
+
+	if (ok) {
+		CHECK(!snapshot_ring__fold_taken(m.ring));
+		CHECK(!snapshot_ring__release(m.ring));
+	} else {
+		/* There is no room for it any more */
+		CHECK(!snapshot_ring__give_back(m.ring));
+	}
+	size = snapshot_ring__take(m.ring);
+	first = check_taken(&m, size, m.appended);
+	CHECK(first > (s64)end);
+	CHECK(!check_left(&m, first));
+	CHECK(!snapshot_ring__fold_taken(m.ring));
+	CHECK(!snapshot_ring__release(m.ring));
+	CHECK(!check_left(&m, m.appended));
+	model__exit(&m);
+	return 0;
+}
+
+/* A dump failed: the next has the same, and what came since, as far as it fits */
+static int test_give_back(int rounds, unsigned int since, bool all)
+{
+	struct model m;
+	s64 first, again;
+	u64 size;
+	int i;
+
+	CHECK(!model__init(&m, 1 << 18, 2048));
+	for (i = 0; i < rounds; i++)
+		CHECK(!append(&m, 50));
+	size = snapshot_ring__take(m.ring);
+	first = check_taken(&m, size, m.appended);
+	CHECK(!append(&m, since));
+	CHECK(!snapshot_ring__give_back(m.ring));
+
+	size = snapshot_ring__take(m.ring);
+	again = check_taken(&m, size, m.appended);
+	CHECK(all ? again == first : again > first);
+	CHECK(!check_left(&m, again));
+	CHECK(!check_count(&m, snapshot_ring__dropped(m.ring), 0, again));
+	model__exit(&m);
+	return 0;
+}
+
+static int test_drop(void)
+{
+	struct model m;
+
+	CHECK(!model__init(&m, 1 << 18, 2048));
+	CHECK(!append(&m, 1000));
+	CHECK(!snapshot_ring__drop(m.ring));
+	CHECK(!check_left(&m, m.appended));
+	CHECK(!check_count(&m, snapshot_ring__dropped(m.ring), 0, m.appended));
+	model__exit(&m);
+	return 0;
+}
+
+/* A header that can't be one is an error, no endless loop, nor a step out of the memory */
+static int test_malformed(u16 size)
+{
+	u64 buf[64] = { 0 };
+	struct perf_event_header *hdr = (void *)buf;
+	struct model m;
+	int i, err = 0;
+
+	CHECK(!model__init(&m, SNAPSHOT_RING_MIN_SIZE, 64));
+	hdr->type = PERF_RECORD_SAMPLE;
+	hdr->size = size;
+	for (i = 0; i < 1000 && !err; i++)
+		err = snapshot_ring__append(m.ring, buf, sizeof(buf));
+	CHECK(err == -EINVAL);
+	model__exit(&m);
+	return 0;
+}
+
+static int test__snapshot_ring(struct test_suite *test __maybe_unused,
+			       int subtest __maybe_unused)
+{
+	static const size_t sizes[] = { 1, SNAPSHOT_RING_MIN_SIZE, 200000, 1 << 20 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		CHECK(!test_newest(max(sizes[i], SNAPSHOT_RING_MIN_SIZE), 1024));
+		CHECK(!test_newest(max(sizes[i], SNAPSHOT_RING_MIN_SIZE), 65528));
+	}
+	CHECK(!test_twice());
+	CHECK(!test_overflow_meanwhile(true));
+	CHECK(!test_overflow_meanwhile(false));
+	/* The oldest chunk begins with a record, or in the middle of one */
+	for (i = 100; i < 120; i++) {
+		CHECK(!test_give_back(i, 0, true));
+		CHECK(!test_give_back(i, 500, false));
+	}
+	CHECK(!test_drop());
+	CHECK(!test_malformed(0));
+	CHECK(!test_malformed(4));
+	CHECK(!test_malformed(20));
+	return TEST_OK;
+}
+
+DEFINE_SUITE("Ring of the newest records", snapshot_ring);

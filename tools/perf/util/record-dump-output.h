@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef __PERF_RECORD_DUMP_OUTPUT_H
+#define __PERF_RECORD_DUMP_OUTPUT_H 1
+
+/*
+ * Where the dumps of perf record -M go: compression, files, build-ids
+ *
+ * All functions that return an int return 0 or -errno.
+ */
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include "compress.h"
+
+struct data_append;
+struct perf_session;
+union perf_event;
+
+/**
+ * struct dump_writer - Writes the records of one dump, compressed if wanted
+ * @left: how many bytes are yet to be compressed: the last of them end the frame
+ * @max:  how many bytes a reader has room for to decompress a record into
+ */
+struct dump_writer {
+	struct data_append	*app;
+	unsigned int		level;
+	struct zstd_data	zstd;
+	u64			left;
+	size_t			max;
+	void			*record;
+};
+
+/**
+ * dump_writer__begin - Begin a frame that is independent of all others
+ * @size: how many bytes dump_writer__write() will get
+ */
+int dump_writer__begin(struct dump_writer *writer, struct data_append *app,
+		       unsigned int level, u64 size, size_t max);
+int dump_writer__write(struct dump_writer *writer, const void *buf, size_t size);
+void dump_writer__end(struct dump_writer *writer);
+
+/**
+ * struct record_files - The files of dumps that have one of their own each
+ * @beginning:	what each of them begins with
+ * @named:	the file that is open has the name that it will keep: @last
+ * @names:	of those that are there, the next to be removed at @next
+ */
+struct record_files {
+	void	*beginning;
+	size_t	beginning_size;
+	bool	named;
+	char	**names;
+	int	nr_names;
+	int	next;
+	char	*last;
+};
+
+/* The file that is open has what all begin with */
+int record_files__init(struct record_files *files, struct data_append *app, int max_files);
+void record_files__exit(struct record_files *files);
+
+/* Open a file for a dump, unless there is one that has none yet */
+int record_files__open(struct record_files *files, struct data_append *app);
+
+/* Name the file of a dump that is complete; return that, valid until the next call */
+const char *record_files__finish(struct record_files *files, struct data_append *app);
+
+/* Remove the file of a dump that failed */
+void record_files__remove(struct record_files *files, struct data_append *app);
+
+/**
+ * dump_build_ids__begin - The build-ids of which binaries go into the header?
+ * @anew: of those only that are marked from now on
+ *
+ * Those of the kernel and its modules always do.
+ */
+void dump_build_ids__begin(struct perf_session *session, bool anew);
+/* Of none, until one is marked or a sample hits one */
+void dump_build_ids__forget(struct perf_session *session);
+/* If @event is a mapping: of the binary that it maps */
+int dump_build_ids__mark(struct perf_session *session, const union perf_event *event);
+
+#endif /* __PERF_RECORD_DUMP_OUTPUT_H */

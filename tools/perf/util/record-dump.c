@@ -1,0 +1,720 @@
+// SPDX-License-Identifier: GPL-2.0
+/* perf record -M: keep the newest events in memory, dump them on demand; see record-dump.h */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include <linux/zalloc.h>
+#include <perf/event.h>
+#include <internal/lib.h>
+#include "auxtrace.h"
+#include "data.h"
+#include "data-append.h"
+#include "debug.h"
+#include "dso.h"
+#include "evlist.h"
+#include "evsel.h"
+#include "machine.h"
+#include "record-dump.h"
+#include "record-dump-output.h"
+#include "session.h"
+#include "sideband-store.h"
+#include "snapshot-ring.h"
+#include "units.h"
+
+/* AUX area data for a dump, as it is written: the record, then what it describes */
+struct aux_data {
+	struct list_head	node;
+	size_t			size;
+	union perf_event	event[];
+};
+
+/*
+ * A dump's states. The main thread makes IDLE RUNNING, the dump thread makes
+ * that WRITTEN, when the file is complete, and then DONE or FAILED. Between, what
+ * the store and the ring's ops work on is the dump thread's.
+ */
+enum dump_state {
+	DUMP_IDLE,
+	DUMP_RUNNING,
+	DUMP_WRITTEN,
+	DUMP_DONE,
+	DUMP_FAILED,
+};
+
+struct record_dump {
+	struct record_dump_opts	opts;
+	struct perf_session	*session;
+	struct evlist		*evlist;
+	struct snapshot_ring	*ring;
+	struct sideband_store	*store;
+	struct data_append	app;
+	struct record_files	files;
+	bool			build_ids;
+
+	/* One byte for each that asks for a dump, and for each that is complete */
+	int			wakeup[2];
+	bool			requested;
+
+	/* Acknowledgments that are due, and those for the dump being made */
+	unsigned int		acks;
+	unsigned int		acks_running;
+
+	pthread_t		thread;
+	enum dump_state		state;
+	u64			size;
+	struct sideband_dump	side;
+	struct list_head	aux;
+	struct snapshot_ring_count count;
+	int			err;
+
+	/* Of all dumps that are complete, and what was in the ring in the end */
+	unsigned int		nr;
+	u64			bytes;
+	struct snapshot_ring_count dumped;
+	u64			unused;
+};
+
+int record_dump__parse_size(const char *arg, struct record_dump_opts *opts)
+{
+	static const char units[] = "BKMG";
+	const char *str = arg + (*arg == 'e');
+	unsigned int shift = 0;
+	const char *unit;
+	char *end;
+	u64 size;
+
+	errno = 0;
+	size = isdigit(*str) ? strtoull(str, &end, 10) : 0;
+	if (!isdigit(*str))
+		goto invalid;
+	unit = *end ? strchr(units, toupper(*end)) : NULL;
+	if (unit) {
+		shift = 10 * (unit - units);
+		end++;
+	}
+	if (*end || !size || errno || size > UINT64_MAX >> shift)
+		goto invalid;
+
+	opts->size = size << shift;
+	opts->on_exit = *arg == 'e';
+	return 0;
+invalid:
+	pr_err("Invalid size of the memory ring '%s': [e]SIZE with SIZE in bytes, or with B, K, M or G\n",
+	       arg);
+	return -EINVAL;
+}
+
+static bool wants(const union perf_event *event)
+{
+	return sideband_store__wants(event);
+}
+
+static int fold(void *priv, const union perf_event *event, u64 round)
+{
+	struct record_dump *dump = priv;
+	u64 time = 0;
+	int err;
+
+	if (evlist__parse_sample_timestamp(dump->evlist, (union perf_event *)event, &time))
+		time = 0;
+	err = sideband_store__fold(dump->store, event, time, round);
+	/* A record lost for lack of memory is no reason to lose all others */
+	return err == -ENOMEM || err == -EINVAL ? 0 : err;
+}
+
+static void left(void *priv, u64 round)
+{
+	struct record_dump *dump = priv;
+
+	sideband_store__prune(dump->store, round);
+}
+
+static const struct snapshot_ring_ops ring_ops = {
+	.wants	= wants,
+	.fold	= fold,
+	.left	= left,
+};
+
+static int make_wakeup(struct record_dump *dump)
+{
+	int i;
+
+	if (pipe(dump->wakeup))
+		return -errno;
+	for (i = 0; i < 2; i++) {
+		fcntl(dump->wakeup[i], F_SETFL, O_NONBLOCK);
+		fcntl(dump->wakeup[i], F_SETFD, FD_CLOEXEC);
+	}
+	return 0;
+}
+
+static void wake_up(struct record_dump *dump)
+{
+	int orig_errno = errno;
+
+	/* A full pipe wakes up just as well */
+	if (write(dump->wakeup[1], "", 1) < 0)
+		errno = orig_errno;
+}
+
+static void no_wake_up(struct record_dump *dump)
+{
+	char buf[64];
+
+	while (read(dump->wakeup[0], buf, sizeof(buf)) > 0)
+		;
+}
+
+struct record_dump *record_dump__new(const struct record_dump_opts *opts)
+{
+	struct record_dump *dump = zalloc(sizeof(*dump));
+	char buf[32];
+	u64 size = opts->size;
+
+	if (!dump)
+		goto no_memory;
+
+	if (size < SNAPSHOT_RING_MIN_SIZE) {
+		size = SNAPSHOT_RING_MIN_SIZE;
+		pr_info("The memory ring gets %" PRIu64 " bytes: the largest record has to fit\n",
+			size);
+	}
+	dump->opts = *opts;
+	dump->wakeup[0] = -1;
+	dump->wakeup[1] = -1;
+	INIT_LIST_HEAD(&dump->aux);
+	if (make_wakeup(dump)) {
+		pr_err("Failed to make a pipe for the memory ring: %m\n");
+		goto out;
+	}
+	if (size <= SNAPSHOT_RING_MAX_SIZE)
+		dump->ring = snapshot_ring__new(size, &ring_ops, dump);
+	if (!dump->ring)
+		goto no_memory;
+	return dump;
+
+no_memory:
+	unit_number__scnprintf(buf, sizeof(buf), size);
+	pr_err("Not enough memory for a memory ring of %s: it takes twice that while it is dumped\n",
+	       buf);
+out:
+	record_dump__delete(dump);
+	return NULL;
+}
+
+static void free_aux(struct record_dump *dump)
+{
+	struct aux_data *aux, *tmp;
+
+	list_for_each_entry_safe(aux, tmp, &dump->aux, node) {
+		list_del_init(&aux->node);
+		free(aux);
+	}
+}
+
+void record_dump__delete(struct record_dump *dump)
+{
+	int i;
+
+	if (!dump)
+		return;
+	for (i = 0; i < 2; i++) {
+		if (dump->wakeup[i] >= 0)
+			close(dump->wakeup[i]);
+	}
+	free_aux(dump);
+	free(dump->side.data);
+	record_files__exit(&dump->files);
+	data_append__exit(&dump->app);
+	sideband_store__delete(dump->store);
+	snapshot_ring__delete(dump->ring);
+	free(dump);
+}
+
+int record_dump__open(struct record_dump *dump, struct perf_session *session,
+		      struct evlist *evlist)
+{
+	struct evsel *evsel;
+
+	dump->session = session;
+	dump->evlist = evlist;
+
+	if (dump->opts.file_each && perf_data__is_pipe(session->data)) {
+		pr_err("-M can't be used with --switch-output if the output is a pipe: that can't be renamed\n");
+		return -EINVAL;
+	}
+
+	evlist__for_each_entry(evlist, evsel) {
+		if (!(evsel->core.attr.sample_type & PERF_SAMPLE_TIME)) {
+			pr_err("A memory ring needs time stamps, which event %s doesn't have\n",
+			       evsel__name(evsel));
+			return -EINVAL;
+		}
+	}
+
+	evsel = evlist__get_tracking_event(evlist);
+	dump->store = sideband_store__new(evsel->core.attr.sample_id_all ?
+					  evsel->core.attr.sample_type : 0);
+	if (!dump->store) {
+		pr_err("Not enough memory for side-band\n");
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+int record_dump__wakeup_fd(const struct record_dump *dump)
+{
+	return dump->wakeup[0];
+}
+
+int record_dump__take_synthesized(struct record_dump *dump, const union perf_event *event)
+{
+	if (event->header.type >= PERF_RECORD_USER_TYPE_START)
+		return 0;
+	return sideband_store__fold(dump->store, event, 0, 0) ?: 1;
+}
+
+int record_dump__append(struct record_dump *dump, const void *buf, size_t size)
+{
+	int err = snapshot_ring__append(dump->ring, buf, size);
+
+	if (err)
+		pr_err("Failed to put records into the memory ring: %s\n",
+		       err == -EINVAL ? "malformed record" : strerror(-err));
+	return err;
+}
+
+void record_dump__end_round(struct record_dump *dump)
+{
+	snapshot_ring__end_round(dump->ring);
+}
+
+int record_dump__add_auxtrace(struct record_dump *dump, const union perf_event *event,
+			      const void *data1, size_t len1, const void *data2, size_t len2)
+{
+	size_t size = event->header.size, total = size + roundup(len1 + len2, sizeof(u64));
+	struct aux_data *aux = zalloc(sizeof(*aux) + total);
+	void *to;
+
+	if (!aux) {
+		pr_err("Not enough memory for %zu bytes of the AUX area\n", total);
+		return -ENOMEM;
+	}
+	aux->size = total;
+	to = aux->event;
+	memcpy(to, event, size);
+	memcpy(to + size, data1, len1);
+	if (len2)
+		memcpy(to + size + len1, data2, len2);
+	list_add_tail(&aux->node, &dump->aux);
+	return 0;
+}
+
+void record_dump__request(struct record_dump *dump)
+{
+	__atomic_store_n(&dump->requested, true, __ATOMIC_RELEASE);
+	wake_up(dump);
+}
+
+void record_dump__request_ack(struct record_dump *dump)
+{
+	dump->acks++;
+	record_dump__request(dump);
+}
+
+static int mark_build_id(void *arg, const union perf_event *event)
+{
+	struct record_dump *dump = arg;
+
+	return dump_build_ids__mark(dump->session, event);
+}
+
+/* Those of all that is mapped: which of it samples hit would take long to find out */
+static int mark_build_ids(struct record_dump *dump, struct sideband_dump *side)
+{
+	size_t pos = 0;
+
+	dump_build_ids__begin(dump->session, dump->opts.file_each);
+	while (pos < side->size) {
+		const union perf_event *event = side->data + pos;
+		int err = dump_build_ids__mark(dump->session, event);
+
+		if (err)
+			return err;
+		pos += event->header.size;
+	}
+	return 0;
+}
+
+int record_dump__start(struct record_dump *dump)
+{
+	struct perf_session *session = dump->session;
+	struct sideband_dump side;
+	int err = sideband_store__dump(dump->store, SIDEBAND_DUMP_ALL, &side);
+
+	/* Most binaries that there will be are there now, in time to read them */
+	dump->build_ids = !perf_data__is_pipe(session->data) &&
+			  perf_header__has_feat(&session->header, HEADER_BUILD_ID);
+	if (!err && dump->build_ids)
+		err = mark_build_ids(dump, &side);
+	if (!err)
+		free(side.data);
+	if (!err)
+		err = data_append__init(&dump->app, session, dump->evlist);
+	if (!err && dump->opts.file_each)
+		err = record_files__init(&dump->files, &dump->app, dump->opts.max_files);
+	if (err)
+		pr_err("Failed to write %s: %s\n", session->data->path, strerror(-err));
+	return err;
+}
+
+static int write_piece(void *arg, void *buf, size_t size)
+{
+	return dump_writer__write(arg, buf, size);
+}
+
+static int write_records(struct record_dump *dump)
+{
+	struct dump_writer writer;
+	int err = dump_writer__begin(&writer, &dump->app, dump->opts.comp_level,
+				     dump->side.size + dump->size, dump->evlist->core.mmap_len);
+
+	if (!err && dump->side.size)
+		err = dump_writer__write(&writer, dump->side.data, dump->side.size);
+	if (!err)
+		err = snapshot_ring__read_taken(dump->ring, write_piece, &writer);
+	dump_writer__end(&writer);
+	return err;
+}
+
+/* Before the samples: a reader of a pipe decodes as far as it has samples */
+static int write_aux(struct record_dump *dump)
+{
+	bool is_file = !perf_data__is_pipe(dump->session->data);
+	struct aux_data *aux;
+	int err = 0;
+
+	/* Each file has an index of its own */
+	if (dump->opts.file_each)
+		auxtrace_index__free(&dump->session->auxtrace_index);
+
+	list_for_each_entry(aux, &dump->aux, node) {
+		if (is_file)
+			err = auxtrace_index__auxtrace_event(&dump->session->auxtrace_index,
+							     aux->event, dump->app.pos);
+		if (!err)
+			err = data_append__write(&dump->app, aux->event, aux->size);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+/*
+ * One stretch of records. A reader that sorts by time delivers what is before a
+ * FINISHED_ROUND at the next one: there must be none among records whose order is
+ * not that of time, and with one after each dump the next may have a few that
+ * are older than this one's last.
+ */
+static int write_stretch(struct record_dump *dump)
+{
+	static const struct perf_event_header round = {
+		.type = PERF_RECORD_FINISHED_ROUND,
+		.size = sizeof(round),
+	};
+	int err = write_aux(dump);
+
+	if (!err)
+		err = write_records(dump);
+	if (!err)
+		err = data_append__write(&dump->app, &round, sizeof(round));
+	return err;
+}
+
+static int write_dump(struct record_dump *dump)
+{
+	int err = 0;
+
+	if (dump->build_ids)
+		err = mark_build_ids(dump, &dump->side);
+	if (!err)
+		err = snapshot_ring__walk_taken(dump->ring, &dump->count,
+						dump->build_ids ? mark_build_id : NULL, dump);
+	if (!err)
+		err = write_stretch(dump);
+	return err ?: data_append__commit(&dump->app);
+}
+
+/* *@name is that of the file; return 0 or -errno */
+static int make_dump(struct record_dump *dump, const char **name)
+{
+	struct list_head *index = &dump->session->auxtrace_index;
+	struct data_append *app = &dump->app;
+	size_t nr_aux = auxtrace_index__nr(index);
+	int err = 0;
+	u64 from;
+
+	*name = perf_data__is_pipe(app->data) ? "the pipe" : app->data->path;
+	if (dump->opts.file_each)
+		err = record_files__open(&dump->files, app);
+	if (err)
+		return err;
+
+	data_append__begin(app);
+	from = app->pos;
+	err = write_dump(dump);
+	if (err) {
+		data_append__abort(app);
+		auxtrace_index__truncate(index, nr_aux);
+		if (dump->opts.file_each)
+			record_files__remove(&dump->files, app);
+		return err;
+	}
+	dump->bytes += app->pos - from;
+	if (dump->opts.file_each)
+		*name = record_files__finish(&dump->files, app);
+	return 0;
+}
+
+static void print_result(struct record_dump *dump, const char *name)
+{
+	if (dump->err)
+		pr_err("Failed to dump the memory ring to %s: %s; it is kept for another try\n",
+		       name, dump->err == -EINVAL ? "malformed record" : strerror(-dump->err));
+	else if (!quiet)
+		fprintf(stderr, "[ perf record: Dump %s: %" PRIu64 " samples, %.3f MB ]\n", name,
+			dump->count.samples, (dump->side.size + dump->size) / 1024.0 / 1024.0);
+}
+
+/* What was dumped is in the file: from now on the store has what later samples need of it */
+static int forget_dumped(struct record_dump *dump)
+{
+	int err = snapshot_ring__fold_taken(dump->ring);
+
+	if (!err && !dump->opts.file_each) {
+		sideband_store__begin_write(dump->store);
+		sideband_store__end_write(dump->store, true);
+	}
+	return err;
+}
+
+static void set_state(struct record_dump *dump, enum dump_state state)
+{
+	__atomic_store_n(&dump->state, state, __ATOMIC_RELEASE);
+	wake_up(dump);
+}
+
+static enum dump_state get_state(struct record_dump *dump)
+{
+	return __atomic_load_n(&dump->state, __ATOMIC_ACQUIRE);
+}
+
+static void *dump_thread(void *arg)
+{
+	struct record_dump *dump = arg;
+	const char *name;
+
+	dump->err = make_dump(dump, &name);
+	print_result(dump, name);
+	if (dump->err) {
+		set_state(dump, DUMP_FAILED);
+		return NULL;
+	}
+	set_state(dump, DUMP_WRITTEN);
+	dump->err = forget_dumped(dump);
+	set_state(dump, DUMP_DONE);
+	return NULL;
+}
+
+static int start_thread(struct record_dump *dump)
+{
+	sigset_t full, mask;
+	pthread_attr_t attrs;
+	int err;
+
+	/* Signals are for the main thread, and a closed pipe is an error like others */
+	sigfillset(&full);
+	pthread_sigmask(SIG_SETMASK, &full, &mask);
+	pthread_attr_init(&attrs);
+	/* With --realtime it must not keep the main thread from reading */
+	pthread_attr_setinheritsched(&attrs, PTHREAD_EXPLICIT_SCHED);
+	err = pthread_create(&dump->thread, &attrs, dump_thread, dump);
+	pthread_attr_destroy(&attrs);
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	return -err;
+}
+
+static void acknowledge(struct record_dump *dump, bool ok)
+{
+	for (; dump->acks_running; dump->acks_running--) {
+		if (ok)
+			evlist__ctlfd_ack(dump->evlist);
+		else
+			evlist__ctlfd_nack(dump->evlist);
+	}
+}
+
+/* A dump has ended, and its thread: back to a state in which another one can begin */
+static int end_dump(struct record_dump *dump, bool ok)
+{
+	int err;
+
+	zfree(&dump->side.data);
+	/* If it failed then the next dump takes a newer trace */
+	free_aux(dump);
+	if (ok) {
+		dump->nr++;
+		dump->dumped.samples += dump->count.samples;
+		dump->dumped.lost += dump->count.lost;
+		err = dump->err ?: snapshot_ring__release(dump->ring);
+	} else {
+		err = snapshot_ring__give_back(dump->ring);
+	}
+	dump->state = DUMP_IDLE;
+	if (err)
+		pr_err("Failed to go on with the memory ring: %s\n", strerror(-err));
+	return err;
+}
+
+static int reap(struct record_dump *dump)
+{
+	enum dump_state state = get_state(dump);
+
+	if (state == DUMP_IDLE || state == DUMP_RUNNING)
+		return 0;
+	acknowledge(dump, state != DUMP_FAILED);
+	if (state == DUMP_WRITTEN)
+		return 0;
+	pthread_join(dump->thread, NULL);
+	return end_dump(dump, state == DUMP_DONE);
+}
+
+static bool is_requested(const struct record_dump *dump)
+{
+	return __atomic_load_n(&dump->requested, __ATOMIC_ACQUIRE);
+}
+
+bool record_dump__at_exit(const struct record_dump *dump)
+{
+	return is_requested(dump) || dump->opts.on_exit;
+}
+
+int record_dump__due(struct record_dump *dump)
+{
+	int err;
+
+	no_wake_up(dump);
+	err = reap(dump);
+	if (err)
+		return err;
+	if (dump->state != DUMP_IDLE || !is_requested(dump))
+		return 0;
+	/* What is asked for from now on is another dump */
+	dump->requested = false;
+	dump->acks_running = dump->acks;
+	dump->acks = 0;
+	return 1;
+}
+
+int record_dump__begin(struct record_dump *dump)
+{
+	int err;
+
+	memset(&dump->count, 0, sizeof(dump->count));
+	dump->size = snapshot_ring__take(dump->ring);
+	dump->state = DUMP_RUNNING;
+	err = sideband_store__dump(dump->store, dump->opts.file_each ? SIDEBAND_DUMP_ALL :
+							     SIDEBAND_DUMP_NEW, &dump->side);
+	if (!err)
+		err = start_thread(dump);
+	if (!err)
+		return 0;
+
+	dump->err = err;
+	print_result(dump, dump->session->data->path);
+	acknowledge(dump, false);
+	return end_dump(dump, false);
+}
+
+static int wait_for_dump(struct record_dump *dump)
+{
+	while (dump->state != DUMP_IDLE) {
+		struct pollfd pfd = { .fd = dump->wakeup[0], .events = POLLIN };
+		int err;
+
+		poll(&pfd, 1, -1);
+		no_wake_up(dump);
+		err = reap(dump);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int record_dump__finish(struct record_dump *dump, bool failed)
+{
+	int err = wait_for_dump(dump);
+	int due = err ?: record_dump__due(dump);
+
+	if (due >= 0 && (due || ((dump->opts.on_exit || !list_empty(&dump->aux)) && !failed))) {
+		err = record_dump__begin(dump);
+		if (!err)
+			err = wait_for_dump(dump);
+		/* There is nobody who could try again */
+		if (!err)
+			err = dump->err;
+	}
+	dump->unused = snapshot_ring__dropped(dump->ring)->samples;
+	if (!err)
+		err = snapshot_ring__drop(dump->ring);
+	dump->unused = snapshot_ring__dropped(dump->ring)->samples - dump->unused;
+	return err;
+}
+
+int record_dump__refresh_header(struct record_dump *dump)
+{
+	int err = data_append__refresh(&dump->app);
+
+	if (err)
+		pr_err("Failed to write the header of %s: %s\n", dump->session->data->path,
+		       strerror(-err));
+	return err;
+}
+
+void record_dump__forget_hits(struct record_dump *dump)
+{
+	dump_build_ids__forget(dump->session);
+}
+
+unsigned int record_dump__nr(const struct record_dump *dump)
+{
+	return dump->nr;
+}
+
+u64 record_dump__bytes_written(const struct record_dump *dump)
+{
+	return dump->bytes;
+}
+
+void record_dump__print_stats(const struct record_dump *dump)
+{
+	const struct snapshot_ring_count *dropped = snapshot_ring__dropped(dump->ring);
+
+	if (quiet)
+		return;
+	fprintf(stderr, "[ perf record: Memory ring: %u dumps of %" PRIu64 " samples, %" PRIu64
+			" dropped by the ring, %" PRIu64 " left in it, %" PRIu64
+			" lost by the kernel, %" PRIu64 " side-band records folded ]\n",
+		dump->nr, dump->dumped.samples, dropped->samples - dump->unused, dump->unused,
+		dump->dumped.lost + dropped->lost, sideband_store__stats(dump->store)->folded);
+}

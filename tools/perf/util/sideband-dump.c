@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * sideband-dump.c: Copy what a sideband-store holds, for a file
+ *
+ * Who reads the file plays the records back: a FORK copies the mappings and the
+ * name that the parent has at that moment. The parent may not be in the dump as
+ * it was then, or not at all. Then the child gets records of its own, which say
+ * what it inherited.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/kernel.h>
+#include <linux/perf_event.h>
+#include "sideband-state.h"
+
+struct writer {
+	struct sideband_store	*store;
+	struct sideband_dump	*dump;
+	size_t			alloc;
+	u64			written;	/* records up to this one are left out */
+	int			err;
+};
+
+/* Add a copy of @event. It can be changed until the next one is added. */
+static union perf_event *writer__add(struct writer *w, const union perf_event *event)
+{
+	struct sideband_dump *dump = w->dump;
+	size_t size = event->header.size;
+	void *data;
+
+	if (w->err)
+		return NULL;
+	if (dump->size + size > w->alloc) {
+		w->alloc = 2 * (w->alloc + size);
+		data = realloc(dump->data, w->alloc);
+		if (!data) {
+			w->err = -ENOMEM;
+			return NULL;
+		}
+		dump->data = data;
+	}
+	data = dump->data + dump->size;
+	memcpy(data, event, size);
+	dump->size += size;
+	dump->nr++;
+	return data;
+}
+
+/* Add what @rec says as if it had been said of @task when it was forked */
+static void writer__add_inherited(struct writer *w, struct sideband_record *rec,
+				  struct sideband_task *task)
+{
+	u32 ids[2] = { task->process->pid, task->tid };
+	union perf_event *event;
+	void *field;
+
+	event = writer__add(w, sideband_record__event(rec));
+	if (!event)
+		return;
+	if (event->header.type == PERF_RECORD_COMM)
+		event->header.misc &= ~PERF_RECORD_MISC_COMM_EXEC;
+	/* at the same place in COMM, MMAP and MMAP2 */
+	event->comm.pid = ids[0];
+	event->comm.tid = ids[1];
+	field = sideband_store__trailer(w->store, event, PERF_SAMPLE_TID);
+	if (field)
+		memcpy(field, ids, sizeof(ids));
+	field = sideband_store__trailer(w->store, event, PERF_SAMPLE_TIME);
+	if (field)
+		memcpy(field, &task->fork->time, sizeof(u64));
+}
+
+/* Will playback copy all that @process has inherited from its parent? */
+static bool parent_has_maps(struct sideband_store *store, struct sideband_process *process)
+{
+	struct sideband_process *parent;
+	unsigned int i;
+
+	parent = sideband_tasks__find_process(store, process->ppid);
+	if (!parent || parent->serial != process->parent)
+		parent = NULL;
+	if (parent && parent->maps == process->maps)
+		return true;
+	for (i = 0; process->maps && i < process->maps->nr; i++) {
+		struct sideband_record *rec = process->maps->seg[i].rec;
+
+		if (rec->owner != process->serial &&
+		    !(parent && sideband_maps__has(parent->maps, rec)))
+			return false;
+	}
+	return true;
+}
+
+/* The thread that has forked @task, if it still lives */
+static struct sideband_task *task__creator(struct sideband_store *store,
+					   struct sideband_task *task)
+{
+	struct sideband_task *creator = sideband_tasks__find(store, task->ptid);
+
+	return creator && creator->serial == task->parent ? creator : NULL;
+}
+
+static int cmp_age(const void *a, const void *b)
+{
+	const struct sideband_record *l = *(struct sideband_record * const *)a;
+	const struct sideband_record *r = *(struct sideband_record * const *)b;
+
+	return sideband_record__older(l, r) ? -1 : sideband_record__older(r, l);
+}
+
+/* Oldest first, as newer ones hide parts of older ones */
+static void writer__add_inherited_maps(struct writer *w, struct sideband_process *process)
+{
+	const struct sideband_maps *maps = process->maps;
+	struct sideband_record **recs = malloc(maps->nr * sizeof(*recs));
+	unsigned int i, nr = 0;
+
+	if (!recs) {
+		w->err = -ENOMEM;
+		return;
+	}
+	for (i = 0; i < maps->nr; i++) {
+		if (maps->seg[i].rec->owner != process->serial)
+			recs[nr++] = maps->seg[i].rec;
+	}
+	qsort(recs, nr, sizeof(*recs), cmp_age);
+	for (i = 0; i < nr; i++) {
+		if (!i || recs[i] != recs[i - 1])
+			writer__add_inherited(w, recs[i], process->leader);
+	}
+	free(recs);
+}
+
+static void writer__add_fork(struct writer *w, struct sideband_record *rec)
+{
+	struct sideband_task *task = rec->task;
+	struct sideband_process *process = task->process;
+	struct sideband_task *creator = task__creator(w->store, task);
+	bool no_maps = task == process->leader && !parent_has_maps(w->store, process);
+	union perf_event *event = writer__add(w, sideband_record__event(rec));
+
+	/* whom playback takes for a thread that's gone may be an earlier one */
+	if (event && !creator)
+		event->fork.ptid = event->fork.ppid;
+	if (event && no_maps) {
+		event->header.misc |= PERF_RECORD_MISC_FORK_EXEC;
+		writer__add_inherited_maps(w, process);
+	}
+	if (task->comm && task->comm->owner != task->serial &&
+	    !(creator && creator->comm == task->comm))
+		writer__add_inherited(w, task->comm, task);
+}
+
+static void writer__add_record(struct writer *w, struct sideband_record *rec)
+{
+	if (rec->seq <= w->written || rec->orphan)
+		return;
+	if (rec->task)
+		writer__add_fork(w, rec);
+	else
+		writer__add(w, sideband_record__event(rec));
+}
+
+/* The next of the records in force after @rec: without time, then with */
+static struct sideband_record *store__next(struct sideband_store *store,
+					   struct list_head *pos)
+{
+	pos = pos->next;
+	if (pos == &store->untimed)
+		pos = store->timed.next;
+	return pos == &store->timed ? NULL : list_entry(pos, struct sideband_record, list);
+}
+
+int sideband_store__dump(struct sideband_store *store, enum sideband_dump_mode mode,
+			 struct sideband_dump *dump)
+{
+	struct writer w = {
+		.store = store,
+		.dump = dump,
+		.alloc = store->stats.bytes,
+		.written = mode == SIDEBAND_DUMP_NEW ? store->written : 0,
+	};
+	struct sideband_record *rec = store__next(store, &store->untimed), *waiting;
+	struct rb_node *node = rb_first_cached(&store->waiting);
+
+	*dump = (struct sideband_dump) { .data = malloc(w.alloc + 1), };
+	if (!dump->data)
+		return -ENOMEM;
+	while ((rec || node) && !w.err) {
+		waiting = node ? rb_entry(node, struct sideband_record, rb) : NULL;
+		if (rec && !(waiting && sideband_record__older(waiting, rec))) {
+			writer__add_record(&w, rec);
+			rec = store__next(store, &rec->list);
+		} else {
+			writer__add_record(&w, waiting);
+			node = rb_next(node);
+		}
+	}
+	if (w.err || !dump->size) {
+		free(dump->data);
+		*dump = (struct sideband_dump) { .data = NULL, };
+	}
+	return w.err;
+}

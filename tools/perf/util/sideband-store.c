@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * sideband-store.c: Side-band that has left a ring, as long as samples need it
+ *
+ * A record goes from hand to hand:
+ *
+ *   arrived and waiting  it has left the ring, which may have records as old
+ *   waiting              the ring has newer ones only, but not by much
+ *   in force             applied to the state at T, which is as it says
+ *   freed                something newer is so, and older than the ring
+ *
+ * Applied are records in order of time, so that a record of a round that comes
+ * late is not taken for a newer one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/kernel.h>
+#include <linux/perf_event.h>
+#include <linux/zalloc.h>
+#include "sideband-state.h"
+
+struct sideband_store *sideband_store__new(u64 sample_type)
+{
+	struct sideband_store *store = zalloc(sizeof(*store));
+
+	if (!store)
+		return NULL;
+	store->sample_type = sample_type;
+	store->tasks = RB_ROOT;
+	store->objects = RB_ROOT;
+	store->waiting = RB_ROOT_CACHED;
+	INIT_LIST_HEAD(&store->untimed);
+	INIT_LIST_HEAD(&store->timed);
+	INIT_LIST_HEAD(&store->arrived);
+	return store;
+}
+
+void *sideband_store__alloc(struct sideband_store *store, size_t size)
+{
+	struct sideband_store_stats *stats = &store->stats;
+	void *ptr = malloc(size);
+
+	if (!ptr)
+		return NULL;
+	stats->bytes += size;
+	if (stats->max_bytes < stats->bytes)
+		stats->max_bytes = stats->bytes;
+	return ptr;
+}
+
+void sideband_store__free(struct sideband_store *store, void *ptr, size_t size)
+{
+	if (ptr)
+		store->stats.bytes -= size;
+	free(ptr);
+}
+
+static size_t record__size(struct sideband_record *rec)
+{
+	return sizeof(*rec) + sideband_record__event(rec)->header.size;
+}
+
+static void record__free(struct sideband_store *store, struct sideband_record *rec)
+{
+	list_del(&rec->list);
+	store->stats.records--;
+	sideband_store__free(store, rec, record__size(rec));
+}
+
+struct sideband_record *sideband_store__get(struct sideband_record *rec)
+{
+	rec->refs++;
+	return rec;
+}
+
+void sideband_store__put(struct sideband_store *store, struct sideband_record *rec)
+{
+	if (!rec || --rec->refs)
+		return;
+	record__free(store, rec);
+	store->stats.superseded++;
+}
+
+/* The fields behind the body of a record, the last of them first */
+static const u64 trailer_fields[] = {
+	PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_CPU, PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_ID,
+	PERF_SAMPLE_TIME, PERF_SAMPLE_TID,
+};
+
+void *sideband_store__trailer(const struct sideband_store *store, union perf_event *event,
+			      u64 field)
+{
+	size_t back = 0, i;
+
+	if (!(store->sample_type & field))
+		return NULL;
+	for (i = 0; i < ARRAY_SIZE(trailer_fields); i++) {
+		if (store->sample_type & trailer_fields[i])
+			back += sizeof(u64);
+		if (trailer_fields[i] == field)
+			break;
+	}
+	if (event->header.size < sizeof(event->header) + 2 * sizeof(u32) + back)
+		return NULL;
+	return (void *)event + event->header.size - back;
+}
+
+bool sideband_store__wants(const union perf_event *event)
+{
+	switch (event->header.type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+	case PERF_RECORD_NAMESPACES:
+	case PERF_RECORD_CGROUP:
+	case PERF_RECORD_KSYMBOL:
+	case PERF_RECORD_BPF_EVENT:
+	case PERF_RECORD_TEXT_POKE:
+	case PERF_RECORD_ITRACE_START:
+	case PERF_RECORD_AUX_OUTPUT_HW_ID:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Does @event have a string at @offset that ends inside of it? */
+static bool event__has_string(const union perf_event *event, size_t offset)
+{
+	size_t size = event->header.size;
+
+	return size > offset && memchr((const char *)event + offset, 0, size - offset);
+}
+
+/* Is all there that the record's type says it has? */
+static bool event__valid(const union perf_event *event)
+{
+	size_t size = event->header.size;
+
+	/* in a file records are aligned, by their sizes alone */
+	if (size % sizeof(u64))
+		return false;
+	switch (event->header.type) {
+	case PERF_RECORD_MMAP:
+		return event__has_string(event, offsetof(struct perf_record_mmap, filename));
+	case PERF_RECORD_MMAP2:
+		return event__has_string(event, offsetof(struct perf_record_mmap2, filename));
+	case PERF_RECORD_COMM:
+		return event__has_string(event, offsetof(struct perf_record_comm, comm));
+	case PERF_RECORD_CGROUP:
+		return event__has_string(event, offsetof(struct perf_record_cgroup, path));
+	case PERF_RECORD_KSYMBOL:
+		return event__has_string(event, offsetof(struct perf_record_ksymbol, name));
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		return size >= sizeof(event->fork);
+	case PERF_RECORD_NAMESPACES:
+		return size >= sizeof(event->namespaces) &&
+		       event->namespaces.nr_namespaces <=
+		       (size - sizeof(event->namespaces)) / sizeof(struct perf_ns_link_info);
+	case PERF_RECORD_BPF_EVENT:
+		return size >= sizeof(event->bpf);
+	case PERF_RECORD_TEXT_POKE:
+		return size >= sizeof(event->text_poke) &&
+		       event->text_poke.old_len + event->text_poke.new_len <=
+		       size - sizeof(event->text_poke);
+	case PERF_RECORD_ITRACE_START:
+		return size >= sizeof(event->itrace_start);
+	case PERF_RECORD_AUX_OUTPUT_HW_ID:
+		return size >= sizeof(event->aux_output_hw_id);
+	default:
+		return false;
+	}
+}
+
+static void store__queue(struct sideband_store *store, struct sideband_record *rec)
+{
+	struct rb_node **p = &store->waiting.rb_root.rb_node, *parent = NULL;
+	bool leftmost = true;
+
+	while (*p) {
+		parent = *p;
+		if (sideband_record__older(rec, rb_entry(parent, struct sideband_record, rb))) {
+			p = &parent->rb_left;
+		} else {
+			p = &parent->rb_right;
+			leftmost = false;
+		}
+	}
+	rb_link_node(&rec->rb, parent, p);
+	rb_insert_color_cached(&rec->rb, &store->waiting, leftmost);
+	list_add_tail(&rec->list, &store->arrived);
+}
+
+int sideband_store__fold(struct sideband_store *store, const union perf_event *event,
+			 u64 time, u64 round)
+{
+	struct sideband_record *rec;
+	size_t size = event->header.size;
+
+	if (!sideband_store__wants(event))
+		return 0;
+	if (!event__valid(event)) {
+		store->stats.malformed++;
+		return -EINVAL;
+	}
+	rec = sideband_store__alloc(store, sizeof(*rec) + size);
+	if (!rec) {
+		store->stats.failed++;
+		return -ENOMEM;
+	}
+	*rec = (struct sideband_record) {
+		.time  = time == ~0ULL ? 0 : time,
+		.seq   = ++store->seq,
+		.round = round,
+	};
+	memcpy(rec->data, event, size);
+	store__queue(store, rec);
+	store->stats.folded++;
+	store->stats.records++;
+	return 0;
+}
+
+/* Let @rec be where a dump finds it: after the older ones */
+static void store__enlist(struct sideband_store *store, struct sideband_record *rec)
+{
+	struct list_head *pos = &store->untimed;
+
+	list_del(&rec->list);
+	if (rec->time) {
+		list_for_each_prev(pos, &store->timed) {
+			if (sideband_record__older(list_entry(pos, struct sideband_record, list),
+						   rec))
+				break;
+		}
+		list_add(&rec->list, pos);
+	} else {
+		list_add_tail(&rec->list, pos);
+	}
+}
+
+/* Is it about a task, or mappings of one? */
+static bool record__of_task(struct sideband_record *rec)
+{
+	const union perf_event *event = sideband_record__event(rec);
+	u16 cpumode = event->header.misc & PERF_RECORD_MISC_CPUMODE_MASK;
+
+	switch (event->header.type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		return cpumode != PERF_RECORD_MISC_KERNEL &&
+		       cpumode != PERF_RECORD_MISC_GUEST_KERNEL;
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+	case PERF_RECORD_NAMESPACES:
+	case PERF_RECORD_ITRACE_START:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void store__apply(struct sideband_store *store, struct sideband_record *rec)
+{
+	int err;
+
+	rb_erase_cached(&rec->rb, &store->waiting);
+	store__enlist(store, rec);
+	/* so that it stays as long as it takes to see who needs it */
+	sideband_store__get(rec);
+	if (record__of_task(rec))
+		err = sideband_tasks__apply(store, rec);
+	else
+		err = sideband_objects__apply(store, rec);
+	if (!err) {
+		sideband_store__put(store, rec);
+		return;
+	}
+	store->stats.failed++;
+	record__free(store, rec);
+}
+
+/* Can no record of the ring be as old? Its round is one that can't be there. */
+static bool store__settles(const struct sideband_store *store, struct sideband_record *rec)
+{
+	if (!rec->time)
+		return list_empty(&rec->list);
+	return store->settled >= SIDEBAND_STORE_LAG &&
+	       rec->time <= store->settled - SIDEBAND_STORE_LAG;
+}
+
+void sideband_store__prune(struct sideband_store *store, u64 oldest_round)
+{
+	struct sideband_record *rec, *tmp;
+	struct rb_node *node;
+
+	list_for_each_entry_safe(rec, tmp, &store->arrived, list) {
+		if (oldest_round < 2 || rec->round > oldest_round - 2)
+			break;
+		list_del_init(&rec->list);
+		store->settled = max(store->settled, rec->time);
+	}
+	while ((node = rb_first_cached(&store->waiting))) {
+		rec = rb_entry(node, struct sideband_record, rb);
+		if (!store__settles(store, rec))
+			break;
+		store__apply(store, rec);
+	}
+}
+
+void sideband_store__begin_write(struct sideband_store *store)
+{
+	store->writing = store->seq;
+}
+
+void sideband_store__end_write(struct sideband_store *store, bool written)
+{
+	if (written)
+		store->written = store->writing;
+	else
+		store->writing = store->written;
+	sideband_objects__written(store);
+}
+
+const struct sideband_store_stats *sideband_store__stats(const struct sideband_store *store)
+{
+	return &store->stats;
+}
+
+void sideband_store__delete(struct sideband_store *store)
+{
+	struct rb_node *node;
+
+	if (!store)
+		return;
+	while ((node = rb_first_cached(&store->waiting))) {
+		rb_erase_cached(node, &store->waiting);
+		record__free(store, rb_entry(node, struct sideband_record, rb));
+	}
+	sideband_tasks__exit(store);
+	sideband_objects__exit(store);
+	sideband_store__free(store, store->scratch,
+			     store->nr_scratch * sizeof(*store->scratch));
+	free(store);
+}

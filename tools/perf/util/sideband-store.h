@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef __PERF_SIDEBAND_STORE_H
+#define __PERF_SIDEBAND_STORE_H 1
+
+/*
+ * The state that samples in a ring need, from side-band that fell out of it
+ *
+ * A ring that keeps the newest records drops the old ones, but not what they
+ * say about tasks, mappings, kernel symbols and so on: a sample is worth little
+ * without. Such records move into the store when they leave the ring, and stay
+ * there as long as some sample of the ring can need them. A dump of store and
+ * ring then resolves each sample of the ring as a full recording does.
+ *
+ *	time ->
+ *	+------------------------+----------------------+----------------------+
+ *	| state as of T:         | all records,         | the ring             |
+ *	| what is still in force | in order of time     |                      |
+ *	+------------------------+----------------------+----------------------+
+ *	                         T                      what left the ring last
+ *
+ * T is a time that no record of the ring is older than. What an exec, a newer
+ * mapping, an exit and so on supersede is dropped when they are older than T,
+ * not when they leave the ring. So the size of the store is bounded by the
+ * tasks that live at T, and by the side-band between T and the ring.
+ *
+ * The order of records that leave the ring is the order in which the kernel's
+ * buffers were read. One 'round' reads each of them once. A record of round N
+ * is not older than any of round N - 2, because round N - 1 has read all that
+ * was there before it. Samples may come somewhat late all the same: a task has
+ * samples after its exit, and a time stamp is older than the record's
+ * publication. So T stays behind by SIDEBAND_STORE_LAG, too.
+ *
+ * Nothing in here is thread-safe. A dump is a copy: another thread may write it
+ * to a file while records are folded.
+ */
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sideband_store;
+union perf_event;
+
+/* How long the state before a record is kept at least, in nanoseconds */
+#define SIDEBAND_STORE_LAG	1000000000ULL
+
+/**
+ * struct sideband_store_stats - What a store holds, and what it has seen
+ *
+ * Sums since sideband_store__new():
+ * @folded:	records taken, i.e. sideband_store__fold() returned 0
+ * @superseded:	of these, no longer needed and freed
+ * @malformed:	records refused with -EINVAL
+ * @failed:	records lost because there was no memory
+ *
+ * Now, and @max_bytes at most so far:
+ * @records:	records held: @folded = @superseded + @records + those of @failed
+ *		that were lost after they had been taken
+ * @bytes:	memory for records and for what describes tasks and mappings
+ * @tasks:	threads known to live at T
+ * @processes:	processes known to live at T
+ */
+struct sideband_store_stats {
+	u64	folded;
+	u64	superseded;
+	u64	malformed;
+	u64	failed;
+
+	u64	records;
+	u64	bytes;
+	u64	max_bytes;
+	u64	tasks;
+	u64	processes;
+};
+
+/**
+ * struct sideband_dump - Records for a perf.data file, one after the other
+ * @data: the records; free() it
+ * @size: in bytes
+ * @nr:   number of records
+ */
+struct sideband_dump {
+	void	*data;
+	size_t	size;
+	u64	nr;
+};
+
+/* Which records a dump has */
+enum sideband_dump_mode {
+	/* all that the ring needs, for a file that holds nothing yet */
+	SIDEBAND_DUMP_ALL,
+	/* only those that came since sideband_store__begin_write() */
+	SIDEBAND_DUMP_NEW,
+};
+
+/**
+ * sideband_store__new - Make an empty store
+ * @sample_type: of the event that has the side-band, if attr.sample_id_all is
+ *		 set for it, else 0. Says where records have pid and time.
+ *
+ * Return NULL if there is no memory.
+ */
+struct sideband_store *sideband_store__new(u64 sample_type);
+void sideband_store__delete(struct sideband_store *store);
+
+/**
+ * sideband_store__wants - Is the record one that the store keeps?
+ * @event: only its header is looked at
+ *
+ * That is: does it change what later samples mean (COMM, MMAP, MMAP2, FORK,
+ * EXIT, NAMESPACES, CGROUP, KSYMBOL, BPF_EVENT, TEXT_POKE, ITRACE_START,
+ * AUX_OUTPUT_HW_ID)? Records of perf's own, e.g. THREAD_MAP, are not: they
+ * belong to a file's beginning. They don't change.
+ */
+bool sideband_store__wants(const union perf_event *event);
+
+/**
+ * sideband_store__fold - Take a copy of a record that has left the ring
+ * @event: any record. Those not wanted are ignored.
+ * @time:  its time stamp. 0 or ~0: none, as synthesized records. Those come
+ *	   first in a dump, in the order in which they were folded.
+ * @round: in which the record was read. Does not decrease.
+ *
+ * Return 0, also if ignored;
+ *   -EINVAL if the record is malformed: it is not taken, and counted;
+ *   -ENOMEM: the record is lost, and counted. The store stays usable. Samples
+ *	      can be unresolved, or resolved to what the lost record replaced.
+ */
+int sideband_store__fold(struct sideband_store *store, const union perf_event *event,
+			 u64 time, u64 round);
+
+/**
+ * sideband_store__prune - Free what no sample of the ring can need
+ * @oldest_round: no record of an earlier round is in the ring any more. When
+ *		  the ring is empty: the round in which it is filled next.
+ *
+ * Costs as much as has left the ring, not as much as the store holds. Call it
+ * when whole rounds have left the ring. Until then records pile up.
+ */
+void sideband_store__prune(struct sideband_store *store, u64 oldest_round);
+
+/**
+ * sideband_store__dump - Copy the records that samples of the ring need
+ * @mode: all, or only what isn't in the file yet
+ * @dump: where they are put. Empty, with @data NULL, if there are none.
+ *
+ * Records are in order of time, those without one first. The dump is what
+ * samples need that are in the ring at the time of the call. Folding later on
+ * does not change it.
+ *
+ * Records are what was folded, except where a process or thread got mappings
+ * or a name by fork from one that has gone since, or that has lost them. Then
+ * the dump has copies of these records with the pid, tid and time of the fork,
+ * and the FORK record is marked as one that copies no mappings. In place of a
+ * thread that is gone, FORK and MMAP records tell the leader of its process.
+ *
+ * Return 0 or -ENOMEM.
+ */
+int sideband_store__dump(struct sideband_store *store, enum sideband_dump_mode mode,
+			 struct sideband_dump *dump);
+
+/**
+ * sideband_store__begin_write - All folded so far is being written to the file
+ *
+ * For SIDEBAND_DUMP_NEW. Call it after sideband_store__dump(), and after the
+ * records of the ring that go into the file with it have been folded. Then call
+ * sideband_store__end_write() when it is known whether they are in the file.
+ * In between more can be folded, and the store pruned: that is not part of it.
+ */
+void sideband_store__begin_write(struct sideband_store *store);
+
+/**
+ * sideband_store__end_write - The file has what was to be written, or hasn't
+ * @written: if false then the next SIDEBAND_DUMP_NEW has these records again,
+ *	     as far as samples still need them
+ */
+void sideband_store__end_write(struct sideband_store *store, bool written);
+
+/* What the store holds, and what it has seen */
+const struct sideband_store_stats *sideband_store__stats(const struct sideband_store *store);
+
+#endif /* __PERF_SIDEBAND_STORE_H */

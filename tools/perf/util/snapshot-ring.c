@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The newest records, in memory; see snapshot-ring.h
+ *
+ * Chunks come out of one reservation of address space. Each is in one of three
+ * lists: free, ring, taken. A chunk is filled to the last byte, so records go
+ * on in the next one: the bytes at the front of a list that belong to a record
+ * which began in a chunk that isn't there any more are the list's carry.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <linux/kernel.h>
+#include <linux/perf_event.h>
+#include <linux/zalloc.h>
+#include <perf/event.h>
+#include "snapshot-ring.h"
+
+/* Evicting a chunk takes a few 10 us at most, and is 1/64 of a larger ring */
+#define CHUNK_MIN	((size_t)SZ_4K)
+#define CHUNK_MAX	((size_t)SZ_256K)
+#define CHUNKS_WANTED	64
+
+/* @first and @last are the rounds in which its bytes were read */
+struct chunk {
+	struct list_head	node;
+	unsigned char		*data;
+	size_t			used;
+	u64			first;
+	u64			last;
+};
+
+struct chunk_list {
+	struct list_head	head;
+	size_t			nr;
+	size_t			carry;
+};
+
+/*
+ * Side-band that was evicted while older records were taken: each one preceded
+ * by the round in which it was read.
+ */
+struct set_aside {
+	unsigned char	*data;
+	size_t		used;
+	size_t		size;
+};
+
+struct snapshot_ring {
+	const struct snapshot_ring_ops	*ops;
+	void				*priv;
+	struct chunk_list		ring;
+	struct chunk_list		taken;
+	struct list_head		free;
+	bool				is_taken;
+	struct set_aside		aside;
+	size_t				nr_max;
+	size_t				chunk_size;
+	u64				round;
+	struct snapshot_ring_count	dropped;
+	struct chunk			*chunks;
+	void				*mem;
+	size_t				mem_size;
+	/* Where a record is put together that lies in more than one chunk */
+	u64				whole[2][SNAPSHOT_RING_MAX_RECORD / sizeof(u64)];
+};
+
+typedef int (*visit_t)(void *arg, const union perf_event *event, struct chunk *chunk);
+
+static size_t chunk_size(size_t size)
+{
+	size_t sz = CHUNK_MIN;
+
+	while (sz < CHUNK_MAX && sz * CHUNKS_WANTED < size)
+		sz *= 2;
+	return sz;
+}
+
+static void chunk_list__init(struct chunk_list *list)
+{
+	INIT_LIST_HEAD(&list->head);
+	list->nr = 0;
+	list->carry = 0;
+}
+
+struct snapshot_ring *snapshot_ring__new(size_t size, const struct snapshot_ring_ops *ops,
+					 void *priv)
+{
+	struct snapshot_ring *ring = zalloc(sizeof(*ring));
+	size_t i, nr;
+
+	if (!ring)
+		return NULL;
+
+	ring->mem = MAP_FAILED;
+	ring->ops = ops;
+	ring->priv = priv;
+	ring->chunk_size = chunk_size(size);
+	ring->nr_max = size / ring->chunk_size + !!(size % ring->chunk_size);
+	chunk_list__init(&ring->ring);
+	chunk_list__init(&ring->taken);
+	INIT_LIST_HEAD(&ring->free);
+
+	nr = 2 * ring->nr_max;
+	ring->mem_size = nr * ring->chunk_size;
+	ring->chunks = calloc(nr, sizeof(*ring->chunks));
+	if (ring->chunks && size <= SNAPSHOT_RING_MAX_SIZE)
+		ring->mem = mmap(NULL, ring->mem_size, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (ring->mem == MAP_FAILED) {
+		snapshot_ring__delete(ring);
+		errno = ENOMEM;
+		return NULL;
+	}
+
+	for (i = 0; i < nr; i++) {
+		ring->chunks[i].data = ring->mem + i * ring->chunk_size;
+		list_add_tail(&ring->chunks[i].node, &ring->free);
+	}
+	return ring;
+}
+
+void snapshot_ring__delete(struct snapshot_ring *ring)
+{
+	if (!ring)
+		return;
+	if (ring->mem != MAP_FAILED)
+		munmap(ring->mem, ring->mem_size);
+	free(ring->aside.data);
+	free(ring->chunks);
+	free(ring);
+}
+
+/* Copy what is there of a record that begins at @pos of @chunk */
+static bool put_together(struct chunk_list *list, struct chunk *chunk, size_t pos,
+			 size_t size, void *to)
+{
+	while (size) {
+		size_t n = min(size, chunk->used - pos);
+
+		memcpy(to, chunk->data + pos, n);
+		to += n;
+		size -= n;
+		pos = 0;
+		if (size && list_is_last(&chunk->node, &list->head))
+			return false;
+		chunk = list_next_entry(chunk, node);
+	}
+	return true;
+}
+
+static void count_lost(struct snapshot_ring_count *count, const union perf_event *event)
+{
+	const struct perf_event_header *hdr = &event->header;
+
+	if (hdr->type == PERF_RECORD_LOST && hdr->size >= sizeof(event->lost))
+		count->lost += event->lost.lost;
+	else if (hdr->type == PERF_RECORD_LOST_SAMPLES &&
+		 hdr->size >= sizeof(event->lost_samples))
+		count->lost += event->lost_samples.lost;
+}
+
+/*
+ * Visit the records that begin in @chunk; @carry is how far the one before them
+ * reaches into it, and then how far the last of them reaches into the next.
+ * Samples, that is nearly all, cost a look at their header.
+ */
+static int walk_chunk(struct snapshot_ring *ring, struct chunk_list *list, struct chunk *chunk,
+		      size_t *carry, struct snapshot_ring_count *count, void *whole,
+		      visit_t visit, void *arg)
+{
+	size_t pos = *carry;
+
+	while (pos < chunk->used) {
+		const union perf_event *event = (void *)chunk->data + pos;
+		size_t size = event->header.size;
+		int err;
+
+		if (size < sizeof(event->header) || size % sizeof(u64))
+			return -EINVAL;
+
+		if (event->header.type == PERF_RECORD_SAMPLE) {
+			count->samples++;
+			pos += size;
+			continue;
+		}
+		if (pos + size > chunk->used) {
+			if (!put_together(list, chunk, pos, size, whole))
+				return -EINVAL;
+			event = whole;
+		}
+		pos += size;
+		if (!ring->ops->wants(event)) {
+			count_lost(count, event);
+			continue;
+		}
+		count->wanted++;
+		err = visit ? visit(arg, event, chunk) : 0;
+		if (err)
+			return err;
+	}
+	*carry = pos - chunk->used;
+	return 0;
+}
+
+static int fold(void *arg, const union perf_event *event, struct chunk *chunk)
+{
+	struct snapshot_ring *ring = arg;
+
+	return ring->ops->fold(ring->priv, event, chunk->last);
+}
+
+static int set_aside(void *arg, const union perf_event *event, struct chunk *chunk)
+{
+	struct set_aside *aside = &((struct snapshot_ring *)arg)->aside;
+	size_t size = sizeof(u64) + event->header.size;
+
+	if (aside->used + size > aside->size) {
+		size_t new_size = max(2 * aside->size, SNAPSHOT_RING_MAX_RECORD * 2);
+		void *data = realloc(aside->data, new_size);
+
+		if (!data)
+			return -ENOMEM;
+		aside->data = data;
+		aside->size = new_size;
+	}
+	memcpy(aside->data + aside->used, &chunk->last, sizeof(u64));
+	memcpy(aside->data + aside->used + sizeof(u64), event, event->header.size);
+	aside->used += size;
+	return 0;
+}
+
+static int fold_aside(struct snapshot_ring *ring)
+{
+	struct set_aside *aside = &ring->aside;
+	size_t pos = 0;
+	int err = 0;
+
+	while (pos < aside->used && !err) {
+		const u64 *round = (void *)aside->data + pos;
+		const union perf_event *event = (const void *)(round + 1);
+
+		err = ring->ops->fold(ring->priv, event, *round);
+		pos += sizeof(*round) + event->header.size;
+	}
+	zfree(&aside->data);
+	aside->used = 0;
+	aside->size = 0;
+	return err;
+}
+
+/* The round of the oldest record that is still there */
+static u64 oldest_round(struct snapshot_ring *ring)
+{
+	if (list_empty(&ring->ring.head))
+		return ring->round;
+	return list_first_entry(&ring->ring.head, struct chunk, node)->first;
+}
+
+/* Evict the oldest chunk, and return it to be filled anew */
+static int evict(struct snapshot_ring *ring)
+{
+	struct chunk *chunk = list_first_entry(&ring->ring.head, struct chunk, node);
+	int err = walk_chunk(ring, &ring->ring, chunk, &ring->ring.carry, &ring->dropped,
+			     ring->whole[0], ring->is_taken ? set_aside : fold, ring);
+
+	if (err)
+		return err;
+	/* To the front: it is in the caches, and its pages are there */
+	list_move(&chunk->node, &ring->free);
+	ring->ring.nr--;
+	if (!ring->is_taken && ring->ops->left)
+		ring->ops->left(ring->priv, oldest_round(ring));
+	return 0;
+}
+
+static struct chunk *new_chunk(struct snapshot_ring *ring, int *err)
+{
+	struct chunk *chunk;
+
+	if (ring->ring.nr >= ring->nr_max) {
+		*err = evict(ring);
+		if (*err)
+			return NULL;
+	}
+	chunk = list_first_entry(&ring->free, struct chunk, node);
+	list_move_tail(&chunk->node, &ring->ring.head);
+	ring->ring.nr++;
+	chunk->used = 0;
+	chunk->first = ring->round;
+	return chunk;
+}
+
+int snapshot_ring__append(struct snapshot_ring *ring, const void *buf, size_t size)
+{
+	struct chunk *chunk = NULL;
+
+	if (ring->ring.nr)
+		chunk = list_last_entry(&ring->ring.head, struct chunk, node);
+
+	while (size) {
+		size_t n;
+		int err;
+
+		if (!chunk || chunk->used == ring->chunk_size) {
+			chunk = new_chunk(ring, &err);
+			if (!chunk)
+				return err;
+		}
+		n = min(size, ring->chunk_size - chunk->used);
+		memcpy(chunk->data + chunk->used, buf, n);
+		chunk->used += n;
+		chunk->last = ring->round;
+		buf += n;
+		size -= n;
+	}
+	return 0;
+}
+
+void snapshot_ring__end_round(struct snapshot_ring *ring)
+{
+	ring->round++;
+}
+
+u64 snapshot_ring__take(struct snapshot_ring *ring)
+{
+	struct chunk *chunk;
+	u64 size = 0;
+
+	list_for_each_entry(chunk, &ring->ring.head, node)
+		size += chunk->used;
+	/* A record's rest alone is nothing */
+	size -= min_t(u64, size, ring->ring.carry);
+
+	list_splice_tail_init(&ring->ring.head, &ring->taken.head);
+	ring->taken.nr = ring->ring.nr;
+	ring->taken.carry = ring->ring.carry;
+	ring->ring.nr = 0;
+	ring->ring.carry = 0;
+	ring->is_taken = true;
+	return size;
+}
+
+int snapshot_ring__read_taken(struct snapshot_ring *ring, snapshot_ring_piece_t piece,
+			      void *arg)
+{
+	size_t skip = ring->taken.carry;
+	struct chunk *chunk;
+
+	list_for_each_entry(chunk, &ring->taken.head, node) {
+		size_t from = min(skip, chunk->used);
+		int err;
+
+		skip -= from;
+		if (from == chunk->used)
+			continue;
+		err = piece(arg, chunk->data + from, chunk->used - from);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+struct visit_arg {
+	int	(*visit)(void *arg, const union perf_event *event);
+	void	*arg;
+};
+
+static int visit_taken(void *arg, const union perf_event *event,
+		       struct chunk *chunk __maybe_unused)
+{
+	struct visit_arg *v = arg;
+
+	return v->visit(v->arg, event);
+}
+
+int snapshot_ring__walk_taken(struct snapshot_ring *ring, struct snapshot_ring_count *count,
+			      int (*visit)(void *arg, const union perf_event *event), void *arg)
+{
+	struct visit_arg v = { .visit = visit, .arg = arg };
+	size_t carry = ring->taken.carry;
+	struct chunk *chunk;
+
+	list_for_each_entry(chunk, &ring->taken.head, node) {
+		int err = walk_chunk(ring, &ring->taken, chunk, &carry, count, ring->whole[1],
+				     visit ? visit_taken : NULL, &v);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* All of @list leaves the ring */
+static int fold_list(struct snapshot_ring *ring, struct chunk_list *list,
+		     struct snapshot_ring_count *count)
+{
+	struct chunk *chunk;
+	size_t carry = list->carry;
+
+	list_for_each_entry(chunk, &list->head, node) {
+		int err = walk_chunk(ring, list, chunk, &carry, count, ring->whole[1], fold, ring);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int snapshot_ring__fold_taken(struct snapshot_ring *ring)
+{
+	struct snapshot_ring_count count = { .samples = 0 };
+	struct chunk *chunk;
+	int err = fold_list(ring, &ring->taken, &count);
+
+	/* Give the memory back: it is needed for a dump only */
+	list_for_each_entry(chunk, &ring->taken.head, node)
+		madvise(chunk->data, ring->chunk_size, MADV_DONTNEED);
+	return err;
+}
+
+int snapshot_ring__release(struct snapshot_ring *ring)
+{
+	int err;
+
+	list_splice_tail_init(&ring->taken.head, &ring->free);
+	chunk_list__init(&ring->taken);
+	ring->is_taken = false;
+
+	err = fold_aside(ring);
+	if (!err && ring->ops->left)
+		ring->ops->left(ring->priv, oldest_round(ring));
+	return err;
+}
+
+int snapshot_ring__give_back(struct snapshot_ring *ring)
+{
+	int err = 0;
+
+	/*
+	 * Something was evicted meanwhile: the ring is full with what is newer
+	 * than that, and nothing that is older has room.
+	 */
+	if (ring->aside.used || ring->ring.nr >= ring->nr_max) {
+		err = fold_list(ring, &ring->taken, &ring->dropped);
+		return err ?: snapshot_ring__release(ring);
+	}
+
+	list_splice_init(&ring->taken.head, &ring->ring.head);
+	ring->ring.nr += ring->taken.nr;
+	ring->ring.carry = ring->taken.carry;
+	chunk_list__init(&ring->taken);
+	ring->is_taken = false;
+
+	while (!err && ring->ring.nr > ring->nr_max)
+		err = evict(ring);
+	return err;
+}
+
+int snapshot_ring__drop(struct snapshot_ring *ring)
+{
+	int err = 0;
+
+	while (!err && ring->ring.nr)
+		err = evict(ring);
+	return err;
+}
+
+const struct snapshot_ring_count *snapshot_ring__dropped(const struct snapshot_ring *ring)
+{
+	return &ring->dropped;
+}

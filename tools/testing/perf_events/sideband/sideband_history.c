@@ -1,0 +1,749 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Processes and threads that fork, exec, map, exit, reuse each other's ids, on
+ * some CPUs; a perf that reads their buffers in rounds; its ring and store.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <perf/event.h>
+#include <linux/perf_event.h>
+#include "sideband-store.h"
+#include "sideband_history.h"
+#include "sideband_playback.h"
+
+#define CPUS		3
+#define MSEC		1000000ULL
+/* How long a task has samples after its exit, and a record isn't published */
+#define MAX_TAIL	(SIDEBAND_STORE_LAG / 2)
+#define MAX_STUCK	(SIDEBAND_STORE_LAG / 3)
+#define SAMPLE_TYPE	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU | \
+			 PERF_SAMPLE_IDENTIFIER)
+
+struct trailer {
+	u32 pid, tid;
+	u64 time, id;
+	u32 cpu, zero;
+	u64 identifier;
+};
+
+struct process {
+	bool alive;
+	int pages[WORLD_PAGES];
+};
+
+struct thread {
+	bool alive;
+	int pid, comm;
+	u64 exited;			/* when, as long as nobody has its tid */
+};
+
+struct history {
+	struct choices *choices;
+	struct history_count *count;
+	struct process process[WORLD_TIDS];
+	struct thread thread[WORLD_TIDS];
+	int symbol[WORLD_SLOTS], cgroup[WORLD_SLOTS], poke[WORLD_SLOTS];
+	int serial;			/* names of mappings, comms, ... */
+	u64 time;
+	u64 pace;			/* between two steps, at most */
+
+	struct items cpu[CPUS];
+	u64 stuck_until[CPUS];	/* a record that isn't published yet */
+	bool all_read[CPUS];
+	u64 round;
+
+	struct items ring;
+	size_t ring_size, chunk;
+	struct sideband_store *store;
+
+	bool append;
+	struct items file;		/* what was appended so far */
+	size_t pending;			/* of this, what may fail still */
+	bool writing;
+	bool verbose;
+	const char *name;
+};
+
+unsigned int choose(struct choices *choices, unsigned int n)
+{
+	u64 x;
+
+	if (choices->size) {
+		choices->size--;
+		return *choices->data++ % n;
+	}
+	x = choices->random;
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	choices->random = x;
+	return (x >> 16) % n;
+}
+
+static bool one_in(struct history *h, unsigned int n)
+{
+	return !choose(h->choices, n);
+}
+
+/* ---- records */
+
+static void *xzalloc(size_t size)
+{
+	void *ptr = calloc(1, size);
+
+	if (!ptr)
+		abort();
+	return ptr;
+}
+
+static union perf_event *copy_event(const union perf_event *event)
+{
+	return memcpy(xzalloc(event->header.size), event, event->header.size);
+}
+
+/* Emit a record of @size without its trailer on some CPU, now or untimed */
+static void emit(struct history *h, union perf_event *event, size_t size, int pid, int tid,
+		 bool timed)
+{
+	unsigned int cpu = choose(h->choices, CPUS);
+	struct item item = { .time = timed ? ++h->time : 0, };
+	struct trailer *trailer;
+
+	size = (size + 7) & ~7UL;
+	trailer = (void *)event + size;
+	*trailer = (struct trailer) { pid, tid, item.time, 7, cpu, 0, 7 };
+	event->header.size = size + sizeof(*trailer);
+	item.event = copy_event(event);
+	items__add(&h->cpu[timed ? cpu : 0], item);
+}
+
+/* The largest record and trailer are less than this */
+struct buffer {
+	union {
+		u64 data[32];
+		struct perf_event_header header;
+	};
+};
+
+#define EVENT(name, event_type, event_misc)				\
+	struct buffer name##_buffer = {					\
+		.header = { .type = event_type, .misc = event_misc }	\
+	};								\
+	union perf_event *name = (void *)&name##_buffer
+
+static void emit_fork(struct history *h, int type, int pid, int tid, int ppid, int ptid,
+		      bool timed)
+{
+	EVENT(event, type, timed ? 0 : PERF_RECORD_MISC_FORK_EXEC);
+
+	event->fork.pid = pid;
+	event->fork.tid = tid;
+	event->fork.ppid = ppid;
+	event->fork.ptid = ptid;
+	event->fork.time = h->time;
+	emit(h, event, sizeof(event->fork), pid, tid, timed);
+}
+
+static void emit_comm(struct history *h, int tid, bool exec, bool timed)
+{
+	struct thread *thread = &h->thread[tid];
+	EVENT(event, PERF_RECORD_COMM, exec ? PERF_RECORD_MISC_COMM_EXEC : 0);
+
+	thread->comm = ++h->serial;
+	event->comm.pid = thread->pid;
+	event->comm.tid = tid;
+	snprintf(event->comm.comm, 16, "%d", thread->comm);
+	emit(h, event, sizeof(event->comm), thread->pid, tid, timed);
+}
+
+static void emit_mmap(struct history *h, int tid, bool timed)
+{
+	struct thread *thread = &h->thread[tid];
+	unsigned int page = choose(h->choices, WORLD_PAGES), i;
+	unsigned int nr = 1 + choose(h->choices, one_in(h, 4) ? WORLD_PAGES - page : 3);
+	EVENT(event, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
+
+	h->serial++;
+	for (i = page; i < page + nr && i < WORLD_PAGES; i++)
+		h->process[thread->pid].pages[i] = h->serial;
+	event->mmap2.pid = thread->pid;
+	event->mmap2.tid = tid;
+	event->mmap2.start = page * WORLD_PAGE;
+	event->mmap2.len = (i - page) * WORLD_PAGE;
+	event->mmap2.pgoff = h->serial;
+	strcpy(event->mmap2.filename, "/bin/x");
+	emit(h, event, offsetof(struct perf_record_mmap2, filename) + 8, thread->pid, tid, timed);
+}
+
+static void emit_ksymbol(struct history *h)
+{
+	unsigned int slot = choose(h->choices, WORLD_SLOTS);
+	EVENT(event, PERF_RECORD_KSYMBOL, PERF_RECORD_MISC_KERNEL);
+
+	event->ksymbol.addr = slot * WORLD_PAGE;
+	event->ksymbol.len = WORLD_PAGE;
+	if (h->symbol[slot] != NOBODY) {
+		event->ksymbol.flags = PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
+		snprintf(event->ksymbol.name, 16, "%d", h->symbol[slot]);
+		h->symbol[slot] = NOBODY;
+		/* pokes of code that's gone are nobody's business */
+		h->poke[slot] = NOBODY;
+	} else {
+		h->symbol[slot] = ++h->serial;
+		snprintf(event->ksymbol.name, 16, "%d", h->serial);
+	}
+	emit(h, event, offsetof(struct perf_record_ksymbol, name) + 16, 0, 0, true);
+}
+
+static void emit_cgroup(struct history *h)
+{
+	unsigned int slot = choose(h->choices, WORLD_SLOTS);
+	EVENT(event, PERF_RECORD_CGROUP, 0);
+
+	h->cgroup[slot] = ++h->serial;
+	event->cgroup.id = slot;
+	snprintf(event->cgroup.path, 16, "%d", h->serial);
+	emit(h, event, offsetof(struct perf_record_cgroup, path) + 16, 0, 0, true);
+}
+
+static void emit_text_poke(struct history *h)
+{
+	unsigned int slot = choose(h->choices, WORLD_SLOTS);
+	EVENT(event, PERF_RECORD_TEXT_POKE, PERF_RECORD_MISC_KERNEL);
+
+	h->poke[slot] = ++h->serial & 0xff;
+	event->text_poke.addr = slot * WORLD_PAGE;
+	event->text_poke.old_len = 1;
+	event->text_poke.new_len = 1;
+	event->text_poke.bytes[1] = h->poke[slot];
+	emit(h, event, sizeof(event->text_poke) + 4, 0, 0, true);
+}
+
+/* ---- the system */
+
+/* A thread that lives, or NOBODY */
+static int some_thread(struct history *h)
+{
+	unsigned int start = choose(h->choices, WORLD_TIDS), i;
+
+	for (i = 0; i < WORLD_TIDS; i++) {
+		unsigned int tid = (start + i) % WORLD_TIDS;
+
+		if (h->thread[tid].alive)
+			return tid;
+	}
+	return NOBODY;
+}
+
+/* A tid that neither a thread has nor a process, or NOBODY */
+static int free_tid(struct history *h)
+{
+	unsigned int start = choose(h->choices, WORLD_TIDS), i;
+
+	for (i = 0; i < WORLD_TIDS; i++) {
+		unsigned int tid = (start + i) % WORLD_TIDS;
+
+		if (tid && !h->thread[tid].alive && !h->process[tid].alive) {
+			h->count->reused += h->thread[tid].exited != 0;
+			return tid;
+		}
+	}
+	return NOBODY;
+}
+
+static void start_thread(struct history *h, int pid, int tid, int comm)
+{
+	h->thread[tid] = (struct thread) { .alive = true, .pid = pid, .comm = comm, };
+}
+
+static void forget_pages(struct process *process)
+{
+	int i;
+
+	for (i = 0; i < WORLD_PAGES; i++)
+		process->pages[i] = NOBODY;
+}
+
+static void clone_task(struct history *h, bool new_process)
+{
+	int parent = some_thread(h), tid = free_tid(h), pid;
+
+	if (parent == NOBODY || tid == NOBODY)
+		return;
+	pid = h->thread[parent].pid;
+	emit_fork(h, PERF_RECORD_FORK, new_process ? tid : pid, tid, pid, parent, true);
+	if (new_process) {
+		h->process[tid] = h->process[pid];
+		pid = tid;
+	}
+	start_thread(h, pid, tid, h->thread[parent].comm);
+}
+
+static void exit_thread(struct history *h, int tid)
+{
+	struct thread *thread = &h->thread[tid];
+	int i;
+
+	emit_fork(h, PERF_RECORD_EXIT, thread->pid, tid, thread->pid, tid, true);
+	thread->alive = false;
+	thread->exited = h->time;
+	for (i = 0; i < WORLD_TIDS; i++) {
+		if (h->thread[i].alive && h->thread[i].pid == thread->pid)
+			return;
+	}
+	h->process[thread->pid].alive = false;
+}
+
+static void exec(struct history *h)
+{
+	int tid = some_thread(h), pid, i;
+
+	if (tid == NOBODY)
+		return;
+	pid = h->thread[tid].pid;
+	for (i = 0; i < WORLD_TIDS; i++) {
+		if (i != tid && h->thread[i].alive && h->thread[i].pid == pid)
+			exit_thread(h, i);
+	}
+	/* there is no EXIT of the tid that a thread leaves for its leader's */
+	if (tid != pid) {
+		h->thread[tid] = (struct thread) { .alive = false, };
+		start_thread(h, pid, pid, NOBODY);
+	}
+	forget_pages(&h->process[pid]);
+	emit_comm(h, pid, true, true);
+	for (i = choose(h->choices, 4); i; i--)
+		emit_mmap(h, pid, true);
+}
+
+static void unmap(struct history *h)
+{
+	int tid = some_thread(h);
+
+	if (tid != NOBODY)
+		h->process[h->thread[tid].pid].pages[choose(h->choices, WORLD_PAGES)] = NOBODY;
+}
+
+static void sample(struct history *h)
+{
+	struct expectation e = { .tid = choose(h->choices, WORLD_TIDS), .map = NOBODY, };
+	struct thread *thread = &h->thread[e.tid];
+	unsigned int slot = choose(h->choices, WORLD_SLOTS);
+
+	h->time++;
+	if (thread->alive) {
+		e.page = choose(h->choices, WORLD_PAGES);
+		e.map = h->process[thread->pid].pages[e.page];
+	} else if (!thread->exited || h->time - thread->exited >= MAX_TAIL) {
+		e.tid = NOBODY;
+	}
+	e.comm = thread->comm;
+	e.slot = slot;
+	e.symbol = h->symbol[slot];
+	e.cgroup = h->cgroup[slot];
+	e.poke = h->poke[slot];
+	items__add(&h->cpu[choose(h->choices, CPUS)],
+		   (struct item) { .time = h->time, .expect = e, });
+}
+
+static void step(struct history *h)
+{
+	int tid;
+
+	h->time += choose(h->choices, 256) * h->pace / 256;
+	switch (choose(h->choices, 20)) {
+	case 0 ... 1:
+		clone_task(h, true);
+		break;
+	case 2:
+		clone_task(h, false);
+		break;
+	case 3 ... 4:
+		tid = some_thread(h);
+		if (tid != NOBODY && tid != 1)
+			exit_thread(h, tid);
+		break;
+	case 5:
+		exec(h);
+		break;
+	case 6 ... 7:
+		tid = some_thread(h);
+		if (tid != NOBODY)
+			emit_mmap(h, tid, true);
+		break;
+	case 8:
+		unmap(h);
+		break;
+	case 9:
+		tid = some_thread(h);
+		if (tid != NOBODY)
+			emit_comm(h, tid, false, true);
+		break;
+	case 10:
+		emit_ksymbol(h);
+		break;
+	case 11:
+		if (one_in(h, 2))
+			emit_cgroup(h);
+		else
+			emit_text_poke(h);
+		break;
+	default:
+		sample(h);
+	}
+}
+
+/* What perf tells of what runs already */
+static void synthesize(struct history *h)
+{
+	int pid, tid;
+
+	for (pid = 1; pid < 6; pid++) {
+		h->process[pid].alive = true;
+		forget_pages(&h->process[pid]);
+		start_thread(h, pid, pid, NOBODY);
+		emit_fork(h, PERF_RECORD_FORK, pid, pid, pid / 2, pid / 2, false);
+		emit_comm(h, pid, false, false);
+		for (tid = choose(h->choices, 5); tid; tid--)
+			emit_mmap(h, pid, false);
+		if (one_in(h, 2)) {
+			tid = pid + 5;
+			start_thread(h, pid, tid, NOBODY);
+			emit_fork(h, PERF_RECORD_FORK, pid, tid, pid, pid, false);
+			emit_comm(h, tid, false, false);
+		}
+	}
+}
+
+/* ---- perf record */
+
+static void fold(struct history *h, const struct item *item)
+{
+	if (item->event)
+		sideband_store__fold(h->store, item->event, item->time, item->round);
+}
+
+/* Let go of the oldest records of the ring */
+static void evict(struct history *h, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		fold(h, &h->ring.item[i]);
+	items__drop_first(&h->ring, nr);
+	sideband_store__prune(h->store, h->ring.nr ? h->ring.item[0].round : h->round);
+}
+
+static void read_cpu(struct history *h, unsigned int cpu)
+{
+	size_t i;
+
+	if (h->time < h->stuck_until[cpu])
+		return;
+	for (i = 0; i < h->cpu[cpu].nr; i++) {
+		h->cpu[cpu].item[i].round = h->round;
+		items__add(&h->ring, h->cpu[cpu].item[i]);
+		h->cpu[cpu].item[i].event = NULL;
+		if (h->ring.nr > h->ring_size)
+			evict(h, h->chunk);
+	}
+	items__drop_first(&h->cpu[cpu], i);
+	/* what a writer that is held up reserves now blocks the rest of the buffer */
+	if (one_in(h, 16))
+		h->stuck_until[cpu] = h->time + choose(h->choices, 256) * MAX_STUCK / 256;
+}
+
+/* Things happen between the reading of two CPUs, so rounds are ragged */
+static void read_all(struct history *h)
+{
+	unsigned int cpu;
+	int i;
+
+	h->round++;
+	for (cpu = 0; cpu < CPUS; cpu++) {
+		read_cpu(h, cpu);
+		for (i = choose(h->choices, one_in(h, 4) ? 24 : 4); i; i--)
+			step(h);
+	}
+}
+
+/* Read all there is, so that no sample is in the ring without its side-band */
+static void read_to_the_end(struct history *h)
+{
+	unsigned int cpu;
+
+	h->round++;
+	for (cpu = 0; cpu < CPUS; cpu++) {
+		h->stuck_until[cpu] = 0;
+		read_cpu(h, cpu);
+	}
+}
+
+/* The store's records as items; @new: how many of them are made up */
+static void parse_dump(struct history *h, const struct sideband_dump *dump, struct items *items)
+{
+	const void *data = dump->data, *end = data + dump->size;
+	const struct trailer *trailer;
+	const union perf_event *event;
+	u64 nr = 0;
+
+	for (; data < end; data += event->header.size, nr++) {
+		event = data;
+		trailer = data + event->header.size - sizeof(*trailer);
+		items__add(items, (struct item) {
+			.time = trailer->time, .event = copy_event(event), });
+		h->count->inherited += event->header.type == PERF_RECORD_FORK && trailer->time &&
+				       event->header.misc;
+	}
+	if (nr != dump->nr)
+		h->count->leaks++;
+}
+
+static void copy_items(struct items *to, const struct items *from)
+{
+	struct item item;
+	size_t i;
+
+	for (i = 0; i < from->nr; i++) {
+		item = from->item[i];
+		if (item.event)
+			item.event = copy_event(item.event);
+		items__add(to, item);
+	}
+}
+
+static void check_file(struct history *h, const struct items *file)
+{
+	size_t i;
+
+	for (i = 0; i < file->nr; i++)
+		h->count->samples += !file->item[i].event && !file->item[i].finished_round;
+	h->count->wrong += playback__file(file, h->verbose ? h->name : NULL);
+	h->count->dumps++;
+}
+
+/* The write of the last dump is over, successful or not */
+static void end_write(struct history *h)
+{
+	bool written = !one_in(h, 4);
+	size_t i;
+
+	if (!h->writing)
+		return;
+	h->writing = false;
+	if (!written) {
+		for (i = h->pending; i < h->file.nr; i++)
+			free(h->file.item[i].event);
+		h->file.nr = h->pending;
+	}
+	sideband_store__end_write(h->store, written);
+}
+
+static void dump(struct history *h)
+{
+	struct items once = { .nr = 0, }, *file = h->append ? &h->file : &once;
+	struct sideband_dump dump;
+
+	end_write(h);
+	h->pending = h->file.nr;
+	if (sideband_store__dump(h->store, h->append ? SIDEBAND_DUMP_NEW : SIDEBAND_DUMP_ALL,
+				 &dump))
+		abort();
+	parse_dump(h, &dump, file);
+	free(dump.data);
+	copy_items(file, &h->ring);
+	items__add(file, (struct item) { .finished_round = true, });
+	check_file(h, file);
+	items__free(&once);
+
+	/* the ring is empty then, but for a snapshot that takes nothing */
+	if (!h->append && one_in(h, 2))
+		return;
+	evict(h, h->ring.nr);
+	if (h->append) {
+		sideband_store__begin_write(h->store);
+		h->writing = true;
+	}
+}
+
+/* ---- what is left when little is alive */
+
+static unsigned int count_objects(struct history *h)
+{
+	unsigned int i, nr = 0;
+
+	/* gone symbols are told to who appends to a file */
+	for (i = 0; i < WORLD_SLOTS; i++)
+		nr += (h->symbol[i] != NOBODY) + h->append + 2;
+	return nr;
+}
+
+/* Let everything settle, and compare the store with what lives */
+static void check_bounds(struct history *h)
+{
+	const struct sideband_store_stats *stats = sideband_store__stats(h->store);
+	unsigned int tasks = 0, processes = 0, records, i;
+
+	for (i = 2; i < WORLD_TIDS; i++) {
+		if (h->thread[i].alive && !one_in(h, 4))
+			exit_thread(h, i);
+	}
+	for (i = 0; i < 4; i++) {
+		h->time += 2 * SIDEBAND_STORE_LAG;
+		emit_comm(h, 1, false, true);
+		read_to_the_end(h);
+		evict(h, h->ring.nr);
+	}
+	for (i = 0; i < WORLD_TIDS; i++) {
+		processes += h->process[i].alive;
+		tasks += h->thread[i].alive || h->process[i].alive;
+	}
+	records = tasks * 3 + processes * 2 * WORLD_PAGES + count_objects(h) + 4;
+	if (stats->tasks != tasks || stats->processes != processes || stats->records > records ||
+	    stats->folded != stats->superseded + stats->records) {
+		h->count->leaks++;
+		if (h->verbose)
+			printf("# %s: %" PRIu64 " tasks of %u, %" PRIu64
+			       " processes of %u, %" PRIu64 " records of %u\n",
+			       h->name, stats->tasks, tasks, stats->processes, processes,
+			       stats->records, records);
+	}
+	h->count->folded += stats->folded;
+	h->count->superseded += stats->superseded;
+}
+
+static void history__init(struct history *h)
+{
+	static const u64 paces[] = { 1, MSEC / 4, 20 * MSEC, 400 * MSEC, 3000 * MSEC };
+	int i;
+
+	for (i = 0; i < WORLD_SLOTS; i++)
+		h->symbol[i] = h->cgroup[i] = h->poke[i] = NOBODY;
+	h->append = one_in(h, 2);
+	h->pace = paces[choose(h->choices, 5)];
+	h->chunk = 1 + choose(h->choices, 20);
+	h->ring_size = h->chunk + choose(h->choices, one_in(h, 2) ? 200 : 20);
+	h->time = 1000;
+	h->name = h->append ? "appended to a file" : "a file of its own";
+	h->store = sideband_store__new(SAMPLE_TYPE);
+	if (!h->store)
+		abort();
+}
+
+void history__run(struct choices *choices, unsigned int steps, struct history_count *count,
+		  bool verbose)
+{
+	struct history h = { .choices = choices, .count = count, .verbose = verbose, };
+	unsigned int i;
+
+	history__init(&h);
+	synthesize(&h);
+	while (steps--) {
+		step(&h);
+		if (one_in(&h, 12))
+			read_all(&h);
+		if (one_in(&h, 60)) {
+			read_to_the_end(&h);
+			dump(&h);
+		}
+		if (one_in(&h, 60))
+			end_write(&h);
+	}
+	end_write(&h);
+	check_bounds(&h);
+	dump(&h);
+	sideband_store__delete(h.store);
+	for (i = 0; i < CPUS; i++)
+		items__free(&h.cpu[i]);
+	items__free(&h.ring);
+	items__free(&h.file);
+}
+
+/* ---- garbage */
+
+static void fill_garbage(struct choices *choices, struct buffer *buffer)
+{
+	unsigned char *byte = (void *)buffer;
+	size_t i;
+
+	/* small numbers, so that ids meet; strings that may not end */
+	for (i = 0; i < sizeof(*buffer); i++) {
+		byte[i] = choose(choices, 4) ? 0 : choose(choices, 256);
+		if (i % 4 && choose(choices, 8))
+			byte[i] = 0;
+	}
+	if (!choose(choices, 4))
+		memset(byte + 8 + choose(choices, 64), 'x', 128);
+	buffer->header.type = choose(choices, 8) ? 1 + choose(choices, 21) : choose(choices, 256);
+	buffer->header.misc = choose(choices, 16) << 12 | choose(choices, 8);
+	buffer->header.size = 8 + choose(choices, sizeof(*buffer) - 8);
+	if (choose(choices, 16))
+		buffer->header.size &= ~7;
+}
+
+static u64 garbage_time(struct choices *choices, u64 *time)
+{
+	*time += choose(choices, 256) * 4 * MSEC;
+	switch (choose(choices, 8)) {
+	case 0:
+		return 0;
+	case 1:
+		return ~0ULL - choose(choices, 2);
+	case 2:
+		return *time / (1 + choose(choices, 4));
+	default:
+		return *time;
+	}
+}
+
+static void garbage_dump(struct sideband_store *store, struct choices *choices)
+{
+	struct sideband_dump dump;
+	const union perf_event *event;
+	size_t pos;
+
+	if (sideband_store__dump(store, choose(choices, 2), &dump))
+		return;
+	for (pos = 0; pos < dump.size; pos += event->header.size) {
+		event = dump.data + pos;
+		if (!sideband_store__wants(event) || event->header.size > dump.size - pos)
+			abort();
+	}
+	free(dump.data);
+	if (choose(choices, 2))
+		sideband_store__begin_write(store);
+	if (choose(choices, 2))
+		sideband_store__end_write(store, choose(choices, 2));
+}
+
+void garbage__run(struct choices *choices, unsigned int steps, struct history_count *count)
+{
+	static const u64 types[] = { 0, SAMPLE_TYPE, PERF_SAMPLE_TIME, ~0ULL };
+	struct sideband_store *store = sideband_store__new(types[choose(choices, 4)]);
+	const struct sideband_store_stats *stats;
+	struct buffer buffer;
+	u64 time = 1, round = 0;
+
+	if (!store)
+		abort();
+	stats = sideband_store__stats(store);
+	while (steps--) {
+		if (!choose(choices, 64))
+			fail_allocation = choose(choices, 32);
+		fill_garbage(choices, &buffer);
+		sideband_store__fold(store, (void *)&buffer, garbage_time(choices, &time), round);
+		round += !choose(choices, 4);
+		if (!choose(choices, 4))
+			sideband_store__prune(store, round - choose(choices, 3));
+		if (!choose(choices, 64))
+			garbage_dump(store, choices);
+	}
+	fail_allocation = -1;
+	count->folded += stats->folded;
+	count->superseded += stats->superseded;
+	count->leaks += stats->folded < stats->superseded + stats->records ||
+			stats->folded > stats->superseded + stats->records + stats->failed;
+	sideband_store__delete(store);
+}

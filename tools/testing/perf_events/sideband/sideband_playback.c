@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <perf/event.h>
+#include <linux/perf_event.h>
+#include "sideband_playback.h"
+
+struct maps {
+	int refs;
+	int page[WORLD_PAGES];
+};
+
+struct thread {
+	int pid, tid;
+	int comm;
+	struct maps *maps;
+};
+
+struct playback {
+	struct thread *thread[WORLD_TIDS];
+	int symbol[WORLD_SLOTS];
+	int cgroup[WORLD_SLOTS];
+	int poke[WORLD_SLOTS];
+};
+
+struct item *items__add(struct items *items, struct item item)
+{
+	if (items->nr == items->alloc) {
+		items->alloc = 2 * items->alloc + 64;
+		items->item = realloc(items->item, items->alloc * sizeof(item));
+		if (!items->item)
+			abort();
+	}
+	items->item[items->nr] = item;
+	return &items->item[items->nr++];
+}
+
+void items__drop_first(struct items *items, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		free(items->item[i].event);
+	items->nr -= nr;
+	if (items->nr)
+		memmove(items->item, items->item + nr, items->nr * sizeof(*items->item));
+}
+
+void items__free(struct items *items)
+{
+	items__drop_first(items, items->nr);
+	free(items->item);
+	*items = (struct items) { .nr = 0, };
+}
+
+struct playback *playback__new(void)
+{
+	struct playback *pb = calloc(1, sizeof(*pb));
+	int i;
+
+	if (!pb)
+		abort();
+	for (i = 0; i < WORLD_SLOTS; i++)
+		pb->symbol[i] = pb->cgroup[i] = pb->poke[i] = NOBODY;
+	return pb;
+}
+
+static void remove_thread(struct playback *pb, struct thread *thread)
+{
+	pb->thread[thread->tid] = NULL;
+	if (!--thread->maps->refs)
+		free(thread->maps);
+	free(thread);
+}
+
+void playback__delete(struct playback *pb)
+{
+	int tid;
+
+	for (tid = 0; tid < WORLD_TIDS; tid++) {
+		if (pb->thread[tid])
+			remove_thread(pb, pb->thread[tid]);
+	}
+	free(pb);
+}
+
+static struct maps *new_maps(void)
+{
+	struct maps *maps = malloc(sizeof(*maps));
+	int i;
+
+	if (!maps)
+		abort();
+	maps->refs = 0;
+	for (i = 0; i < WORLD_PAGES; i++)
+		maps->page[i] = NOBODY;
+	return maps;
+}
+
+/* By tid alone: a thread that is known as another process's is that one still */
+static struct thread *findnew(struct playback *pb, int pid, int tid)
+{
+	struct thread *thread = pb->thread[tid];
+
+	if (thread)
+		return thread;
+	thread = calloc(1, sizeof(*thread));
+	if (!thread)
+		abort();
+	thread->pid = pid;
+	thread->tid = tid;
+	thread->comm = NOBODY;
+	pb->thread[tid] = thread;
+	thread->maps = pid == tid ? new_maps() : findnew(pb, pid, pid)->maps;
+	thread->maps->refs++;
+	return thread;
+}
+
+static void play_fork(struct playback *pb, const struct perf_record_fork *fork)
+{
+	struct thread *old = pb->thread[fork->tid];
+	struct thread *parent = findnew(pb, fork->ppid, fork->ptid), *thread;
+
+	if (parent->pid != (int)fork->ppid) {
+		if (old == parent)
+			old = NULL;
+		remove_thread(pb, parent);
+		parent = findnew(pb, fork->ppid, fork->ptid);
+	}
+	if (old)
+		remove_thread(pb, old);
+	thread = findnew(pb, fork->pid, fork->tid);
+	parent = findnew(pb, fork->ppid, fork->ptid);
+	thread->comm = parent->comm;
+	if (thread->pid != parent->pid && thread->maps != parent->maps &&
+	    !(fork->header.misc & PERF_RECORD_MISC_FORK_EXEC))
+		memcpy(thread->maps->page, parent->maps->page, sizeof(thread->maps->page));
+}
+
+static void play_mmap(struct playback *pb, const struct perf_record_mmap2 *mmap)
+{
+	struct thread *thread = findnew(pb, mmap->pid, mmap->tid);
+	u64 page = mmap->start / WORLD_PAGE, end = (mmap->start + mmap->len) / WORLD_PAGE;
+
+	for (; page < end && page < WORLD_PAGES; page++)
+		thread->maps->page[page] = (int)mmap->pgoff;
+}
+
+static void play_ksymbol(struct playback *pb, const struct perf_record_ksymbol *ksymbol)
+{
+	int *symbol = &pb->symbol[ksymbol->addr / WORLD_PAGE];
+
+	if (ksymbol->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER)
+		*symbol = NOBODY;
+	else if (*symbol == NOBODY)
+		*symbol = atoi(ksymbol->name);
+	/* else it's a second symbol in what the first is thought to be */
+}
+
+void playback__event(struct playback *pb, const union perf_event *event)
+{
+	switch (event->header.type) {
+	case PERF_RECORD_FORK:
+		play_fork(pb, &event->fork);
+		break;
+	case PERF_RECORD_COMM:
+		findnew(pb, event->comm.pid, event->comm.tid)->comm = atoi(event->comm.comm);
+		break;
+	case PERF_RECORD_MMAP2:
+		play_mmap(pb, &event->mmap2);
+		break;
+	case PERF_RECORD_KSYMBOL:
+		play_ksymbol(pb, &event->ksymbol);
+		break;
+	case PERF_RECORD_CGROUP:
+		pb->cgroup[event->cgroup.id] = atoi(event->cgroup.path);
+		break;
+	case PERF_RECORD_TEXT_POKE:
+		pb->poke[event->text_poke.addr / WORLD_PAGE] = event->text_poke.bytes[1];
+		break;
+	default:
+		break;
+	}
+}
+
+unsigned int playback__maps(struct playback *pb, int pid)
+{
+	struct thread *thread = pb->thread[pid];
+	unsigned int nr = 0;
+	int i;
+
+	for (i = 0; thread && i < WORLD_PAGES; i++)
+		nr += thread->maps->page[i] != NOBODY &&
+		      (!i || thread->maps->page[i] != thread->maps->page[i - 1]);
+	return nr;
+}
+
+static bool agrees(int expected, int found, const char *what, int tid, const char *why)
+{
+	if (expected == NOBODY || expected == found)
+		return true;
+	if (why)
+		printf("# %s: %s of tid %d: %d expected, %d found\n", why, what, tid, expected,
+		       found);
+	return false;
+}
+
+bool playback__resolves(struct playback *pb, const struct expectation *e, const char *why)
+{
+	struct thread *thread;
+	bool ok = true;
+
+	if (e->tid != NOBODY) {
+		thread = pb->thread[e->tid];
+		ok &= agrees(e->comm, thread ? thread->comm : NOBODY, "comm", e->tid, why);
+		ok &= agrees(e->map, thread ? thread->maps->page[e->page] : NOBODY, "map",
+			     e->tid, why);
+	}
+	if (e->slot != NOBODY) {
+		ok &= agrees(e->symbol, pb->symbol[e->slot], "symbol", e->slot, why);
+		ok &= agrees(e->cgroup, pb->cgroup[e->slot], "cgroup", e->slot, why);
+		ok &= agrees(e->poke, pb->poke[e->slot], "text poke", e->slot, why);
+	}
+	return ok;
+}
+
+static int cmp_items(const void *a, const void *b)
+{
+	const struct item *l = a, *r = b;
+
+	if (l->time != r->time)
+		return l->time < r->time ? -1 : 1;
+	return l->order < r->order ? -1 : l->order > r->order;
+}
+
+/* Deliver what is queued up to @limit, in order of time. Return what is wrong. */
+static unsigned int flush(struct playback *pb, struct items *queue, u64 limit, u64 *last,
+			  const char *why)
+{
+	unsigned int wrong = 0;
+	size_t i;
+
+	if (queue->nr)
+		qsort(queue->item, queue->nr, sizeof(*queue->item), cmp_items);
+	for (i = 0; i < queue->nr && queue->item[i].time <= limit; i++) {
+		struct item *item = &queue->item[i];
+
+		if (item->time < *last) {
+			if (why)
+				printf("# %s: a record comes too late\n", why);
+			wrong++;
+		}
+		*last = item->time;
+		if (item->event)
+			playback__event(pb, item->event);
+		else
+			wrong += !playback__resolves(pb, &item->expect, why);
+		item->event = NULL;
+	}
+	items__drop_first(queue, i);
+	return wrong;
+}
+
+unsigned int playback__file(const struct items *file, const char *why)
+{
+	struct playback *pb = playback__new();
+	u64 limit = 0, max = 0, last = 0;
+	struct items queue = { .nr = 0, };
+	unsigned int wrong = 0;
+	struct item item;
+	size_t i;
+
+	for (i = 0; i < file->nr; i++) {
+		item = file->item[i];
+		item.order = i;
+		if (item.finished_round) {
+			wrong += flush(pb, &queue, limit, &last, why);
+			limit = max;
+		} else if (!item.time) {
+			playback__event(pb, item.event);
+		} else {
+			items__add(&queue, item);
+			if (max < item.time)
+				max = item.time;
+		}
+	}
+	wrong += flush(pb, &queue, ~0ULL, &last, why);
+	free(queue.item);
+	playback__delete(pb);
+	return wrong;
+}
