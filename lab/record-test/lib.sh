@@ -1,12 +1,14 @@
 # shellcheck shell=bash
 # What the guest's scripts of lab/record-test share; sourced, never run.
-# The first argument of each is the folder with the programs.
+# The first argument of each is the folder with the programs; a second one selects
+# tests, a regular expression of what their names begin with behind test_.
 #
 # Each function test_* is a test, the comment behind its name says of what. It
 # runs in an empty folder of its own and fails with the first command that does.
 set -uo pipefail
 
 bin=$1
+wanted=${2-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -60,7 +62,7 @@ run_tests() {
 	local -a names
 	local name what number=0 failed=0
 
-	mapfile -t names < <(grep -oE '^test_[a-z_]+\(\) \{ # .*' "$0")
+	mapfile -t names < <(grep -oE '^test_[a-z_]+\(\) \{ # .*' "$0" | grep -E "^test_($wanted)")
 	printf '1..%d\n' "${#names[@]}"
 	for what in "${names[@]}"; do
 		name=${what%%()*} what=${what#*# } number=$((number + 1))

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sends a command to perf record's control FIFO and waits for the answer. Prints the
+ * two times, as seconds of CLOCK_MONOTONIC.
+ *
+ * usage: ask CONTROL ACK COMMAND PID
+ *
+ * PID is perf's: when it has ended there will be no answer.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LIMIT	60	/* seconds */
+
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec + time.tv_nsec / 1e9;
+}
+
+static int open_fifo(const char *path)
+{
+	/* For both, so that it doesn't wait for perf and perf sees no end. */
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0) {
+		perror(path);
+		exit(EXIT_FAILURE);
+	}
+	return fd;
+}
+
+/* perf's answer is "ack\n", with a zero behind it in some versions. */
+static int wait_for_answer(int fd, pid_t perf, double until)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+	char line[16];
+	size_t size = 0;
+	char c;
+
+	for (;;) {
+		if (poll(&poll_fd, 1, 100) < 0)
+			return -1;
+		if (!poll_fd.revents) {
+			if (kill(perf, 0) || now() > until)
+				return -1;
+			continue;
+		}
+		if (read(fd, &c, 1) != 1)
+			return -1;
+		if (c == '\n')
+			return size == 3 && !memcmp(line, "ack", 3) ? 0 : -1;
+		if (c && size < sizeof(line))
+			line[size++] = c;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	double before;
+	int control, ack;
+
+	if (argc != 5) {
+		fprintf(stderr, "usage: %s CONTROL ACK COMMAND PID\n", argv[0]);
+		return EXIT_FAILURE;
+	}
+	control = open_fifo(argv[1]);
+	ack = open_fifo(argv[2]);
+
+	before = now();
+	if (dprintf(control, "%s\n", argv[3]) < 0 || wait_for_answer(ack, atoi(argv[4]), before + LIMIT)) {
+		fprintf(stderr, "no answer to %s in %.1f s\n", argv[3], now() - before);
+		return EXIT_FAILURE;
+	}
+	printf("%.9f %.9f\n", before, now());
+	return EXIT_SUCCESS;
+}
