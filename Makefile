@@ -6,7 +6,7 @@
 # The lab's scripts can build elsewhere, the others can't.
 unexport BUILD LINUX
 
-.PHONY: help compose export patches kernel perf demo shell bench \
+.PHONY: help compose export patches kernel perf demo shell bench bench-long \
 	check check-user check-vm check-model check-series check-debug clean
 
 help:		## this list
@@ -36,8 +36,11 @@ shell: kernel perf	## a shell in the virtual machine, with perf
 bench: kernel perf	## benchmarks: a table and build/bench.tsv
 	@lab/bench/host
 
+bench-long: kernel perf	## memory and disk of perf record -M over ten minutes
+	@lab/bench/host --long 600
+
 check:		## the tests that take minutes; the last line counts them
-	@lab/check user vm series
+	@lab/check user vm model series
 
 check-user:	## the tests that need no virtual machine
 	@lab/check user
@@ -45,7 +48,7 @@ check-user:	## the tests that need no virtual machine
 check-vm:	## kselftests, perf's tests, and perf record, in the virtual machine
 	@lab/check vm
 
-check-model:	## perf with Intel PT and Intel BTS on the model of the hardware
+check-model:	## its part with perf on the model of Intel PT and Intel BTS
 	@lab/check model
 
 check-series: 	## git am, checkpatch, sparse, W=1; each commit builds and passes (slow)
