@@ -215,6 +215,7 @@ struct process {
 	const struct truth_entry *fork;	/* the first of its entries, the fork itself */
 	size_t entries;
 	const struct process *parent;
+	uint64_t gone;		/* ended by then, or 0 */
 };
 
 static struct truth_entry *entry;
@@ -237,8 +238,8 @@ static int compare_entries(const void *a, const void *b)
 	return order(x) < order(y) ? -1 : order(x) > order(y);
 }
 
-/* The last process of that id that may have begun by then. */
-static const struct process *find_process(uint32_t pid, uint64_t time)
+/* The last process of that id that may have begun by then, if it isn't gone. */
+static struct process *find_process(uint32_t pid, uint64_t time)
 {
 	size_t low = 0, high = processes;
 
@@ -251,7 +252,9 @@ static const struct process *find_process(uint32_t pid, uint64_t time)
 		else
 			high = middle;
 	}
-	return low && process[low - 1].fork->pid == pid ? &process[low - 1] : NULL;
+	if (!low || process[low - 1].fork->pid != pid)
+		return NULL;
+	return process[low - 1].gone && process[low - 1].gone < time ? NULL : &process[low - 1];
 }
 
 /* A thread's entries are in its process's: where is it? */
@@ -304,6 +307,13 @@ static void read_truth(const char *path)
 			process[processes++].fork = &entry[i];
 		if (processes)
 			process[processes - 1].entries++;
+	}
+	for (i = 0; i < entries; i++) {
+		struct process *p = entry[i].kind == TRUTH_GONE ?
+				    find_process(entry[i].tid, entry[i].before) : NULL;
+
+		if (p)
+			p->gone = entry[i].before;
 	}
 	for (i = 0; i < processes; i++) {
 		const struct truth_entry *e = process[i].fork;
@@ -597,8 +607,16 @@ static void count_twice(void)
 	if (count.samples)
 		span = (seen[count.samples - 1].time - seen[0].time) / 1e9;
 	qsort(seen, count.samples, sizeof(*seen), compare_seen);
-	for (i = 1; i < count.samples; i++)
-		count.twice += !compare_seen(&seen[i - 1], &seen[i]);
+	for (i = 1; i < count.samples; i++) {
+		if (compare_seen(&seen[i - 1], &seen[i]))
+			continue;
+		count.twice++;
+		if (limit.explain) {
+			limit.explain--;
+			fprintf(stderr, "twice: %u [%u] %lu.%09lu %lx\n", seen[i].tid, seen[i].cpu,
+				seen[i].time / 1000000000, seen[i].time % 1000000000, seen[i].ip);
+		}
+	}
 }
 
 static void judge_line(char *line)

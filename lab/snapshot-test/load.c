@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <link.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/auxv.h>
 #include <sys/wait.h>
 
@@ -111,7 +112,6 @@ static void start_program(const char *program, const char *role, unsigned int us
 
 	if (recorded_fork())
 		return;
-	signal(SIGCHLD, SIG_DFL);
 	snprintf(path, sizeof(path), "%s/%s", bin, program);
 	snprintf(digits, sizeof(digits), "%u", us);
 	recorded_exec(argv);
@@ -170,6 +170,19 @@ static int start_idle(void)
 	return ends[1];
 }
 
+/* An id is not used again before this has said that its process has ended. */
+static bool reap(int options)
+{
+	siginfo_t child = { .si_pid = 0 };
+
+	if (waitid(P_ALL, 0, &child, WEXITED | WNOWAIT | options))
+		return errno == EINTR;
+	if (!child.si_pid)
+		return false;
+	truth_write(TRUTH_GONE, (struct truth_entry){ .before = now(), .tid = child.si_pid });
+	return waitpid(child.si_pid, NULL, 0) == child.si_pid;
+}
+
 static void wait_until(uint64_t time)
 {
 	struct timespec until = { .tv_sec = time / SECOND, .tv_nsec = time % SECOND };
@@ -195,6 +208,8 @@ static unsigned int run(void)
 		if (!option.only)
 			start_process(number);
 		number++;
+		while (reap(WNOHANG))
+			;
 		load_work(step / 1000 * option.busy / 100);
 		time += step;
 		/* What can't be done in time is not made up for. */
@@ -250,7 +265,6 @@ int main(int argc, char **argv)
 	sigaction(SIGINT, &action, NULL);
 	/* Orphans become its children: it can wait for all. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	signal(SIGCHLD, SIG_IGN);
 	idle = start_idle();
 
 	wait_for_go();
@@ -259,7 +273,7 @@ int main(int argc, char **argv)
 	printf("%u processes started in %.1f s\n", option.only ? 0 : number, (now() - start) / 1e9);
 	fflush(stdout);
 	close(idle);
-	while (wait(NULL) > 0 || errno == EINTR)
+	while (reap(0))
 		;
 	return EXIT_SUCCESS;
 }

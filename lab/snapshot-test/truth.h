@@ -26,6 +26,7 @@ enum truth_kind {
 	TRUTH_MAP,	/* object was mapped */
 	TRUTH_UNMAP,	/* what was mapped at base no longer is */
 	TRUTH_COMM,	/* tid is called comm */
+	TRUTH_GONE,	/* tid had ended at @before; its id is free from then on */
 };
 
 struct truth_entry {

@@ -60,7 +60,10 @@ static void fixture__delete(struct fixture *f)
 	free(f);
 }
 
-#define STATS(f, name) ((int)sideband_store__stats((f)->store)->name)
+static const struct sideband_store_stats *stats(struct fixture *f)
+{
+	return sideband_store__stats(f->store);
+}
 
 /* Fold the record whose body has @size bytes, with a time, in a round of its own */
 static int fold_at(struct fixture *f, union perf_event *event, size_t size, u64 time)
@@ -143,7 +146,7 @@ static void settle(struct fixture *f)
 /* How many records the store holds, besides what settle() folds */
 static int held(struct fixture *f)
 {
-	return STATS(f, records) - 1;
+	return (int)stats(f)->records - 1;
 }
 
 static int play(struct fixture *f, enum sideband_dump_mode mode, int *nr)
@@ -247,8 +250,8 @@ SIDEBAND_TEST(kinds)
 	}
 	event.header.type = PERF_RECORD_SWITCH;
 	TEST_ASSERT_EQUAL("ignored", sideband_store__fold(f->store, &event, 1, 0), 0);
-	TEST_ASSERT_EQUAL("records", STATS(f, records), 0);
-	TEST_ASSERT_EQUAL("malformed", STATS(f, malformed), (int)i);
+	TEST_ASSERT_EQUAL("records", (int)stats(f)->records, 0);
+	TEST_ASSERT_EQUAL("malformed", (int)stats(f)->malformed, (int)i);
 	return TEST_OK;
 }
 
@@ -430,13 +433,13 @@ SIDEBAND_TEST(exits)
 	EXIT(f, 100, 101);
 	EXIT(f, 100, 100);
 	settle(f);
-	TEST_ASSERT_EQUAL("processes", STATS(f, processes), 1);
+	TEST_ASSERT_EQUAL("processes", (int)stats(f)->processes, 1);
 	PLAY(f);
 	ASSERT_MAP(f, 100, 102, 1, "/bin/main");
 	EXIT(f, 100, 102);
 	settle(f);
 	ASSERT_HELD(f, 0);
-	TEST_ASSERT_EQUAL("tasks", STATS(f, tasks), 0);
+	TEST_ASSERT_EQUAL("tasks", (int)stats(f)->tasks, 0);
 	return TEST_OK;
 }
 
@@ -470,7 +473,7 @@ SIDEBAND_TEST(reuse)
 	FORK(f, 200, 200, 1, 1);
 	FORK(f, 200, 101, 200, 200);
 	settle(f);
-	TEST_ASSERT_EQUAL("tasks", STATS(f, tasks), 3);
+	TEST_ASSERT_EQUAL("tasks", (int)stats(f)->tasks, 3);
 	FORK(f, 100, 100, 200, 200);
 	settle(f);
 	/* the forks of 100, 200 and 101 */
@@ -480,7 +483,7 @@ SIDEBAND_TEST(reuse)
 	/* the leader's pid as a thread's tid: the process is gone */
 	FORK(f, 200, 100, 200, 200);
 	settle(f);
-	TEST_ASSERT_EQUAL("processes", STATS(f, processes), 1);
+	TEST_ASSERT_EQUAL("processes", (int)stats(f)->processes, 1);
 	return TEST_OK;
 }
 

@@ -17,13 +17,7 @@
 #include "tests.h"
 #include "snapshot-ring.h"
 
-#define CHECK(cond)							\
-	do {								\
-		if (!(cond)) {						\
-			pr_debug("%s:%d: %s\n", __func__, __LINE__, #cond); \
-			return -1;					\
-		}							\
-	} while (0)
+#define CHECK(cond)	TEST_ASSERT_VAL(#cond, cond)
 
 /*
  * Records are numbered: payload is the number, over and over. Every @comm_each th

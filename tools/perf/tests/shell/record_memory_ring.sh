@@ -131,6 +131,10 @@ test_dumps() {
 	echo "Dumps $* [Success]"
 }
 
+dumps() {
+	grep -c 'Dump ' "$dir/log"
+}
+
 test_signal() {
 	start -M 1M --switch-output=signal --switch-max-files=2
 	# Not before perf listens
@@ -138,7 +142,7 @@ test_signal() {
 	for dump in 1 2 3; do
 		kill -USR2 "$pid"
 		tries=0
-		while [ "$(grep -c 'Dump ' "$dir/log")" -lt $dump ] && [ $tries -lt $((10 * WAIT)) ]; do
+		while [ "$(dumps)" -lt $dump ] && [ $tries -lt $((10 * WAIT)) ]; do
 			tries=$((tries + 1))
 			sleep 0.1
 		done

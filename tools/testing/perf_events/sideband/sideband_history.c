@@ -210,8 +210,8 @@ static void emit_cgroup(struct history *h)
 
 static void emit_text_poke(struct history *h)
 {
-	unsigned int slot = choose(h->choices, WORLD_SLOTS);
 	EVENT(event, PERF_RECORD_TEXT_POKE, PERF_RECORD_MISC_KERNEL);
+	unsigned int slot = choose(h->choices, WORLD_SLOTS);
 
 	h->poke[slot] = ++h->serial & 0xff;
 	event->text_poke.addr = slot * WORLD_PAGE;
@@ -619,8 +619,11 @@ static void history__init(struct history *h)
 	static const u64 paces[] = { 1, MSEC / 4, 20 * MSEC, 400 * MSEC, 3000 * MSEC };
 	int i;
 
-	for (i = 0; i < WORLD_SLOTS; i++)
-		h->symbol[i] = h->cgroup[i] = h->poke[i] = NOBODY;
+	for (i = 0; i < WORLD_SLOTS; i++) {
+		h->symbol[i] = NOBODY;
+		h->cgroup[i] = NOBODY;
+		h->poke[i] = NOBODY;
+	}
 	h->append = one_in(h, 2);
 	h->pace = paces[choose(h->choices, 5)];
 	h->chunk = 1 + choose(h->choices, 20);

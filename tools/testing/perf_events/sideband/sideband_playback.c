@@ -61,8 +61,11 @@ struct playback *playback__new(void)
 
 	if (!pb)
 		abort();
-	for (i = 0; i < WORLD_SLOTS; i++)
-		pb->symbol[i] = pb->cgroup[i] = pb->poke[i] = NOBODY;
+	for (i = 0; i < WORLD_SLOTS; i++) {
+		pb->symbol[i] = NOBODY;
+		pb->cgroup[i] = NOBODY;
+		pb->poke[i] = NOBODY;
+	}
 	return pb;
 }
 
