@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Test 'perf record --one-buffer': what the kernel's answer to the trial means,
+ * which CPUs events are opened on, how they are configured, when rounds end,
+ * and, where the kernel can, how many descriptors and buffers there are.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/kernel.h>
+#include <linux/perf_event.h>
+#include <linux/time64.h>
+#include <perf/cpumap.h>
+#include <perf/threadmap.h>
+
+#include "callchain.h"
+#include "debug.h"
+#include "evlist.h"
+#include "evsel.h"
+#include "one-buffer.h"
+#include "parse-events.h"
+#include "perf.h"
+#include "record.h"
+#include "target.h"
+#include "tests.h"
+
+static int test__answer(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
+{
+	TEST_ASSERT_EQUAL("shared", one_buffer__answer(0, 0), ONE_BUFFER_SUPPORTED);
+	TEST_ASSERT_EQUAL("sharing refused", one_buffer__answer(-EINVAL, 0),
+			  ONE_BUFFER_NOT_BY_KERNEL);
+	TEST_ASSERT_EQUAL("refused with and without sharing",
+			  one_buffer__answer(-EINVAL, -EINVAL), ONE_BUFFER_UNKNOWN);
+	TEST_ASSERT_EQUAL("no memory", one_buffer__answer(-EPERM, 0), ONE_BUFFER_UNKNOWN);
+	TEST_ASSERT_EQUAL("not permitted", one_buffer__answer(-EACCES, -EACCES),
+			  ONE_BUFFER_UNKNOWN);
+	return TEST_OK;
+}
+
+static int test__rounds(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
+{
+	struct evlist *evlist = evlist__new();
+	struct one_buffer_rounds rounds = { .last = 0 };
+	u64 now = NSEC_PER_SEC;
+
+	TEST_ASSERT_VAL("evlist", evlist);
+	TEST_ASSERT_VAL("many buffers", evlist__round_is_due(evlist, &rounds, now));
+	TEST_ASSERT_VAL("many buffers, at once", evlist__round_is_due(evlist, &rounds, now));
+
+	evlist->core.one_buffer = true;
+	TEST_ASSERT_VAL("at once", !evlist__round_is_due(evlist, &rounds, now));
+	now += 99 * NSEC_PER_MSEC;
+	TEST_ASSERT_VAL("early", !evlist__round_is_due(evlist, &rounds, now));
+	now += NSEC_PER_MSEC;
+	TEST_ASSERT_VAL("due", evlist__round_is_due(evlist, &rounds, now));
+	TEST_ASSERT_VAL("the next", !evlist__round_is_due(evlist, &rounds, now + 1));
+
+	evlist__delete(evlist);
+	return TEST_OK;
+}
+
+static struct evlist *new_evlist(struct target *target)
+{
+	struct evlist *evlist = evlist__new();
+
+	if (!evlist)
+		return NULL;
+
+	if (parse_event(evlist, "dummy:u") || parse_event(evlist, "page-faults:u") ||
+	    evlist__create_maps(evlist, target)) {
+		evlist__delete(evlist);
+		return NULL;
+	}
+	return evlist;
+}
+
+static struct record_opts default_opts(void)
+{
+	return (struct record_opts) {
+		.sample_time	  = true,
+		.mmap_pages	  = 1,
+		.user_freq	  = UINT_MAX,
+		.user_interval	  = ULLONG_MAX,
+		.default_interval = 1,
+		.target		  = {
+			.uses_mmap	 = true,
+			.default_per_cpu = true,
+		},
+	};
+}
+
+static int first_cpu(struct target target)
+{
+	struct evlist *evlist = new_evlist(&target);
+	int cpu;
+
+	if (!evlist)
+		return INT_MIN;
+	cpu = perf_cpu_map__cpu(evlist->core.user_requested_cpus, 0).cpu;
+	evlist__delete(evlist);
+	return cpu;
+}
+
+static int test__cpus(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
+{
+	struct target target = default_opts().target;
+
+	TEST_ASSERT_VAL("usual: each CPU", first_cpu(target) >= 0);
+	target.one_buffer = true;
+	TEST_ASSERT_EQUAL("tasks: any CPU", first_cpu(target), -1);
+	target.system_wide = true;
+	TEST_ASSERT_VAL("all CPUs: each CPU", first_cpu(target) >= 0);
+	target.system_wide = false;
+	target.cpu_list = "0";
+	TEST_ASSERT_EQUAL("given CPU", first_cpu(target), 0);
+	return TEST_OK;
+}
+
+/* Is the first event inherited, and has a time and a CPU in each record? */
+static int check_config(struct record_opts *opts, bool inherit)
+{
+	struct evlist *evlist = new_evlist(&opts->target);
+	struct perf_event_attr *attr;
+
+	TEST_ASSERT_VAL("evlist", evlist);
+	evlist__config(evlist, opts, NULL);
+	attr = &evlist__first(evlist)->core.attr;
+	TEST_ASSERT_EQUAL("inherit", attr->inherit, inherit);
+	TEST_ASSERT_VAL("time", attr->sample_type & PERF_SAMPLE_TIME);
+	TEST_ASSERT_VAL("cpu", attr->sample_type & PERF_SAMPLE_CPU);
+	TEST_ASSERT_VAL("id of all records", attr->sample_id_all);
+	evlist__delete(evlist);
+	return TEST_OK;
+}
+
+static int prepare(struct record_opts *opts)
+{
+	struct evlist *evlist = evlist__new();
+	int err = evlist ? evlist__prepare_one_buffer(evlist, opts) : -ENOMEM;
+
+	evlist__delete(evlist);
+	return err;
+}
+
+static int test__config(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
+{
+	struct record_opts opts = default_opts();
+
+	opts.target.one_buffer = true;
+	opts.sample_time = false;
+	TEST_ASSERT_EQUAL("prepare", prepare(&opts), 0);
+	if (!opts.target.one_buffer)
+		return TEST_SKIP;
+
+	TEST_ASSERT_EQUAL("process tree", check_config(&opts, true), TEST_OK);
+	opts.target.per_thread = true;
+	TEST_ASSERT_EQUAL("per thread", check_config(&opts, false), TEST_OK);
+	return TEST_OK;
+}
+
+static int test__excluded(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
+{
+	struct record_opts opts = default_opts();
+
+	opts.threads_spec = 1;
+	TEST_ASSERT_EQUAL("threads without one buffer", prepare(&opts), 0);
+	opts.target.one_buffer = true;
+	TEST_ASSERT_EQUAL("threads", prepare(&opts), -EINVAL);
+	opts.threads_spec = 0;
+	opts.affinity = PERF_AFFINITY_CPU;
+	TEST_ASSERT_EQUAL("affinity", prepare(&opts), -EINVAL);
+	return TEST_OK;
+}
+
+static int open_evlist(struct evlist *evlist, struct buffer_use *use)
+{
+	struct evsel *evsel;
+
+	evlist__for_each_entry(evlist, evsel) {
+		evsel->core.attr.disabled = 1;
+		evsel->core.attr.inherit = 1;
+		if (evsel__open(evsel, evsel->core.cpus, evsel->core.threads) < 0)
+			return -errno;
+	}
+	if (evlist__mmap(evlist, 1) < 0)
+		return -errno;
+	evlist__buffer_use(evlist, use);
+	return 0;
+}
+
+static int test__use(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
+{
+	struct target target = { .default_per_cpu = true, .one_buffer = true };
+	struct buffer_use use;
+	struct evlist *evlist;
+	char tid[16];
+	int err;
+
+	if (one_buffer__kernel_support() != ONE_BUFFER_SUPPORTED)
+		return TEST_SKIP;
+
+	scnprintf(tid, sizeof(tid), "%d", getpid());
+	target.tid = tid;
+	evlist = new_evlist(&target);
+	TEST_ASSERT_VAL("evlist", evlist);
+	err = open_evlist(evlist, &use);
+	pr_debug("open: %d\n", err);
+	TEST_ASSERT_EQUAL("open", err, 0);
+	TEST_ASSERT_EQUAL("descriptors", use.descriptors, 2);
+	TEST_ASSERT_EQUAL("buffers", use.buffers, 1);
+	TEST_ASSERT_VAL("memory", use.bytes == 2ul * sysconf(_SC_PAGESIZE));
+	evlist__delete(evlist);
+	return TEST_OK;
+}
+
+static struct test_case tests__one_buffer[] = {
+	TEST_CASE("one buffer: answers of the kernel", answer),
+	TEST_CASE("one buffer: ends of rounds", rounds),
+	TEST_CASE("one buffer: CPUs of the events", cpus),
+	TEST_CASE_REASON("one buffer: configuration of the events", config,
+			 "the kernel cannot"),
+	TEST_CASE("one buffer: excluded options", excluded),
+	TEST_CASE_REASON("one buffer: descriptors and memory", use, "the kernel cannot"),
+	{	.name = NULL, }
+};
+
+struct test_suite suite__one_buffer = {
+	.desc		= "perf record --one-buffer",
+	.test_cases	= tests__one_buffer,
+};

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * one-buffer.c: 'perf record --one-buffer', where all events of all CPUs and
+ * tasks write to one buffer.
+ *
+ * Order: a record gets its time before its place in the buffer. Between the
+ * two, other CPUs may reserve places for records with later times, so the
+ * buffer isn't sorted by time, and a reader needs the time and the CPU of each
+ * record. Behind a record that isn't complete nothing is published, so the
+ * disorder is bounded by how long a CPU takes from the time to the place, also
+ * when the record itself takes long to write.
+ *
+ * The rule of PERF_RECORD_FINISHED_ROUND is that a record that isn't found in
+ * one round is not older than the newest record of the round before. One buffer
+ * keeps it if a whole round takes longer than any CPU takes from time to place.
+ * A round over many buffers is slow enough; over one it may be a few us, which
+ * an NMI or the hypervisor exceeds. So rounds are merged until one took
+ * ROUND_NS. All this costs is that readers sort more records at a time.
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <internal/lib.h> /* page_size */
+#include <internal/xyarray.h>
+#include <linux/kernel.h>
+#include <linux/perf_event.h>
+#include <linux/time64.h>
+#include <api/fs/fs.h>
+#include <perf/cpumap.h>
+
+#include "cloexec.h"
+#include "cpumap.h"
+#include "debug.h"
+#include "evlist.h"
+#include "evsel.h"
+#include "mmap.h"
+#include "one-buffer.h"
+#include "record.h"
+#include "../perf-sys.h"
+#include "../perf.h"
+
+#define ROUND_NS	(100 * NSEC_PER_MSEC)
+
+/* ---- what the kernel can do */
+
+static int open_trial(int cpu, bool inherit)
+{
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_SOFTWARE,
+		.size		= sizeof(attr),
+		.config		= PERF_COUNT_SW_DUMMY,
+		.disabled	= 1,
+		.inherit	= inherit,
+		.exclude_kernel	= 1,
+		.exclude_hv	= 1,
+	};
+	int fd = sys_perf_event_open(&attr, 0, cpu, -1, perf_event_open_cloexec_flag());
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Let both events write to one buffer. Return 0 or -errno. */
+static int share_buffer(int fd, int other_fd)
+{
+	size_t len = 2 * page_size;
+	void *base = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	int err = 0;
+
+	if (base == MAP_FAILED)
+		return -errno;
+	if (ioctl(other_fd, PERF_EVENT_IOC_SET_OUTPUT, fd))
+		err = -errno;
+	munmap(base, len);
+	return err;
+}
+
+static int try_sharing(int cpu, bool inherit)
+{
+	int fd, other_fd, err;
+
+	fd = open_trial(-1, inherit);
+	if (fd < 0)
+		return fd;
+
+	other_fd = open_trial(cpu, inherit);
+	err = other_fd < 0 ? other_fd : share_buffer(fd, other_fd);
+	if (other_fd >= 0)
+		close(other_fd);
+	close(fd);
+	return err;
+}
+
+enum one_buffer_support one_buffer__answer(int shared, int alone)
+{
+	if (!shared)
+		return ONE_BUFFER_SUPPORTED;
+	/* EINVAL has many causes: was it the sharing? */
+	if (shared == -EINVAL && !alone)
+		return ONE_BUFFER_NOT_BY_KERNEL;
+	return ONE_BUFFER_UNKNOWN;
+}
+
+enum one_buffer_support one_buffer__kernel_support(void)
+{
+	struct perf_cpu_map *online = perf_cpu_map__new(NULL);
+	int cpu = perf_cpu_map__cpu(online, 0).cpu;
+	int shared, alone;
+
+	perf_cpu_map__put(online);
+
+	shared = try_sharing(cpu, true);
+	/* Two events of one task, neither inherited: that always worked */
+	alone = try_sharing(-1, false);
+	pr_debug2("one buffer for all CPUs: %d, for one task: %d\n", shared, alone);
+	return one_buffer__answer(shared, alone);
+}
+
+/* ---- perf record */
+
+static int __printf(1, 2) excluded(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	veprintf(0, verbose, fmt, args);
+	va_end(args);
+	return -EINVAL;
+}
+
+static int check_options(struct evlist *evlist, struct record_opts *opts)
+{
+	struct evsel *evsel;
+
+	if (opts->threads_spec)
+		return excluded("--one-buffer and --threads exclude each other: threads share out buffers among them.\n");
+
+	if (opts->affinity != PERF_AFFINITY_SYS)
+		return excluded("--one-buffer and --affinity exclude each other: the buffer belongs to no CPU.\n");
+
+	evlist__for_each_entry(evlist, evsel) {
+		if (evsel__is_aux_event(evsel))
+			return excluded("--one-buffer: an AUX area belongs to one CPU or task, so '%s' needs a buffer on each.\n",
+					evsel__name(evsel));
+	}
+	return 0;
+}
+
+int evlist__prepare_one_buffer(struct evlist *evlist, struct record_opts *opts)
+{
+	int err;
+
+	if (!opts->target.one_buffer)
+		return 0;
+
+	err = check_options(evlist, opts);
+	if (err)
+		return err;
+
+	if (one_buffer__kernel_support() == ONE_BUFFER_NOT_BY_KERNEL) {
+		pr_warning("WARNING: --one-buffer: this kernel does not let several CPUs write to one buffer,\n"
+			   "using separate buffers, as without this option.\n");
+		opts->target.one_buffer = false;
+		return 0;
+	}
+
+	if (opts->sample_time_set && !opts->sample_time)
+		pr_warning("WARNING: --one-buffer: records are not in order of time, so time is recorded.\n");
+	opts->sample_time = true;
+	opts->sample_time_set = true;
+	opts->sample_cpu = true;
+	return 0;
+}
+
+bool evlist__round_is_due(struct evlist *evlist, struct one_buffer_rounds *rounds, u64 now)
+{
+	if (evlist->core.one_buffer && now - rounds->last < ROUND_NS)
+		return false;
+
+	rounds->last = now;
+	return true;
+}
+
+/* ---- what is used */
+
+static int evsel__nr_descriptors(struct evsel *evsel)
+{
+	struct xyarray *fds = evsel->core.fd;
+	int nr = 0;
+
+	if (!fds)
+		return 0;
+
+	for (int x = 0; x < xyarray__max_x(fds); x++) {
+		for (int y = 0; y < xyarray__max_y(fds); y++)
+			nr += *(int *)xyarray__entry(fds, x, y) >= 0;
+	}
+	return nr;
+}
+
+static void add_mmaps(struct buffer_use *use, struct mmap *maps, int nr)
+{
+	for (int i = 0; maps && i < nr; i++) {
+		if (!maps[i].core.base)
+			continue;
+		use->buffers++;
+		use->bytes += mmap__mmap_len(&maps[i]);
+		if (maps[i].auxtrace_mmap.base) {
+			use->aux_areas++;
+			use->bytes += maps[i].auxtrace_mmap.len;
+		}
+	}
+}
+
+void evlist__buffer_use(struct evlist *evlist, struct buffer_use *use)
+{
+	struct evsel *evsel;
+
+	*use = (struct buffer_use) { .descriptors = 0 };
+	evlist__for_each_entry(evlist, evsel)
+		use->descriptors += evsel__nr_descriptors(evsel);
+	add_mmaps(use, evlist->mmap, evlist->core.nr_mmaps);
+	add_mmaps(use, evlist->overwrite_mmap, evlist->core.nr_mmaps);
+}
+
+void evlist__report_buffer_use(struct evlist *evlist, u64 elapsed)
+{
+	struct buffer_use use;
+
+	if (verbose <= 0)
+		return;
+
+	evlist__buffer_use(evlist, &use);
+	pr_debug("events use %d descriptors, %d buffers, %d AUX areas, %zu kB of locked memory; opened in %" PRIu64 " us\n",
+		 use.descriptors, use.buffers, use.aux_areas, use.bytes / 1024,
+		 elapsed / NSEC_PER_USEC);
+}
+
+void evlist__hint_buffer_limit(struct evlist *evlist)
+{
+	size_t kb = evlist->core.mmap_len / 1024;
+	int nr = evlist->core.nr_mmaps;
+
+	pr_err("(%d buffer%s of %zu kB, limits: perf_event_mlock_kb for each CPU, and RLIMIT_MEMLOCK\n"
+	       "beyond that, 'ulimit -l')\n", nr, nr == 1 ? "" : "s", kb);
+	if (!evlist->core.one_buffer && nr > 1)
+		pr_err("One buffer for all CPUs and tasks takes less, if the kernel can: --one-buffer.\n");
+}

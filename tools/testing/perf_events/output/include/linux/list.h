@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _OUTPUT_LINUX_LIST_H
+#define _OUTPUT_LINUX_LIST_H
+
+struct list_head {
+	struct list_head *next, *prev;
+};
+
+#define INIT_LIST_HEAD(head)	((head)->next = (head)->prev = (head))
+
+#endif

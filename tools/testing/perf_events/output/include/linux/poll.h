@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#define EPOLLIN		0x0001
+#define EPOLLRDNORM	0x0040

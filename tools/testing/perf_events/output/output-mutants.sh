@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Faults in kernel/events/output_shared.c, one at a time, that output_test must find.
+# TAP on standard output.
+
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+source=$here/../../../../kernel/events/output_shared.c
+build=$(mktemp -d)
+trap 'rm -rf "$build"' EXIT
+count=0
+failed=0
+
+# A fault that hangs the test is found as well.
+try() # description sed-script
+{
+	local verdict=ok
+
+	count=$((count + 1))
+	sed "$2" "$source" >"$build/mutant.c"
+	if cmp -s "$source" "$build/mutant.c"; then
+		verdict="not ok"
+		echo "# the fault could not be made: $2"
+	elif ! make -s -C "$here" O="$build" MUTANT="$build/mutant.c" \
+			"$build/output_test" >"$build/log" 2>&1; then
+		verdict="not ok"
+		sed 's/^/# /' "$build/log" | head -20
+	elif timeout 300 "$build/output_test" >"$build/log" 2>&1; then
+		verdict="not ok"
+	fi
+	[ "$verdict" = ok ] || failed=$((failed + 1))
+	echo "$verdict $count - found: $1 ($(grep -c '^not ok' "$build/log") tests failed)"
+}
+
+echo "TAP version 13"
+try "publishes complete blocks without regard to records" \
+	's/next == end ? end : start/next/'
+try "stores data_head without cmpxchg" \
+	's/if (try_cmpxchg(&page->data_head, &old, \(shared_flip(sh, upto)\)))/WRITE_ONCE(page->data_head, \1); if (old != upto)/'
+try "believes data_tail" \
+	's/if (head + size - complete > shared_size(sh))/if (head == complete + 1)/'
+try "takes what was lost twice" \
+	's/return atomic_long_xchg(&sh->lost, 0)/return atomic_long_read(\&sh->lost)/'
+try "forgets what was lost when there is no room" \
+	's/shared_lose(sh, event, lost + 1)/shared_lose(sh, event, 1)/'
+try "looks for what is complete before it commits" \
+	'/^void perf_output_end_shared/,/^}/{s/shared_commit(\(.*\));/shared_publish(handle);/;t;s/shared_publish(handle)/shared_commit(handle->rb->shared, handle->shared_start, handle->shared_size)/}'
+try "publishes complete blocks only" \
+	's/if (pos != end \&\& atomic_long_read(&sh->reserved) - pos == bytes)/if (0)/'
+try "publishes what is reserved" \
+	's/if (pos != end \&\& atomic_long_read(&sh->reserved) - pos == bytes)/if (pos != end)/'
+try "takes no notice of who wants to be woken" \
+	's/shared_advance(&sh->wanted, .*);/wake = false;/'
+
+echo "1..$count"
+[ $failed = 0 ]

@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The model of kernel/events/output_shared.c. TAP on standard output. --deep adds
+# cases that take minutes and 2 GB.
+
+set -u
+
+# shellcheck source=tools/testing/perf_events/spin.sh
+. "$(dirname "$0")/../spin.sh"
+
+echo "TAP version 13"
+expect correct "3 writers, one an NMI, and a reader; short and long records" \
+	output_shared
+expect correct "the same, around the end of the buffer" \
+	output_shared -DSTART=3 -DSMALL=3
+expect correct "overwrite mode, around the end of the buffer" \
+	output_shared -DSTART=3 -DOVERWRITE
+expect correct "nonsense in data_tail" \
+	output_shared -DSTART=3 -DSPOIL -DSMALL=3
+if [ "${1-}" = --deep ]; then
+	expect correct "all sizes around the end of the buffer" \
+		output_shared -DSTART=3
+	expect correct "two NMIs" \
+		output_shared -DSTART=3 -DNMIS=2 -DSMALL=3
+	expect correct "4 writers, one an NMI" \
+		output_shared -DSTART=3 -DCPUS=3 -DSMALL=3
+fi
+
+# The model can fail: each of these breaks one line of the algorithm.
+while read -r mutant options what; do
+	# shellcheck disable=SC2086 # several options
+	expect refuted "mutant: $what" output_shared -DMUTANT_"$mutant" ${options//,/ }
+done <<-END_OF_MUTANTS
+	NEST_TO_ZERO -DSTART=0 publishes when nobody is in flight
+	LOOK_FIRST -DSTART=0 looks for what is complete before it commits
+	RESERVED_FIRST -DSTART=1,-DLARGE=1 loads what is reserved before what is committed
+	NO_CUT -DSTART=0 publishes complete blocks without regard to records
+	PLAIN_STORE -DSTART=0 stores data_head without cmpxchg
+	TAIL_DECIDES -DSPOIL,-DSMALL=3 believes data_tail
+END_OF_MUTANTS
+
+expect refuted "lock of one CPU, two buffers" owner_lock
+expect correct "lock of one CPU, one buffer" owner_lock -DBUFFERS=1
+
+echo "1..$count"
+[ $failed = 0 ]

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Contexts that write numbered records into one buffer, and a reader that knows
+ * what must be there.
+ */
+#ifndef OUTPUT_TEST_H
+#define OUTPUT_TEST_H
+
+#include <linux/perf_event.h>
+
+#include "../../../../kernel/events/internal.h"
+#include "../tap.h"
+
+#define CPUS		8	/* threads that write, at most */
+#define LEVELS		4	/* contexts of each: task, and what interrupts it */
+#define WRITERS		(CPUS * LEVELS)
+#define RECORD_MIN	24	/* header, writer, number */
+
+/**
+ * struct cpu - a thread that writes, and what interrupts it
+ * @id: its number
+ * @depth: how many contexts it is in
+ * @rate: one out of so many accesses is interrupted, 0 for none
+ * @span: records have up to this many words beyond the minimum
+ * @random: state of its random numbers
+ * @rcu_nest, @rcu_turn: read sections; turn is odd in the outermost one
+ * @event: where it writes
+ * @attempts, @lost: of each level
+ * @end: the furthest position that it reserved
+ */
+struct cpu {
+	int			id;
+	int			depth;
+	unsigned int		rate;
+	unsigned int		span;
+	u64			random;
+	int			rcu_nest;
+	unsigned long		rcu_turn;
+	struct perf_event	event;
+	u64			attempts[LEVELS];
+	u64			lost[LEVELS];
+	unsigned long		end;
+};
+
+extern struct cpu cpus[CPUS];
+extern __thread struct cpu *this_cpu;
+
+/**
+ * struct reader - what was found in the buffer
+ * @tail: position up to which records were read
+ * @last: number of the last record of each writer
+ * @samples: records of writers
+ * @lost: sum of the LOST records
+ * @error: the first thing that was wrong, or NULL
+ */
+struct reader {
+	unsigned long		tail;
+	unsigned long		head;
+	u64			last[WRITERS];
+	u64			samples;
+	u64			lost;
+	const char		*error;
+};
+
+extern struct perf_buffer *buffer;
+extern const char *volatile writer_error;
+extern unsigned long wakeups;
+
+void buffer_new(int pages, bool overwrite, bool backward, bool shared);
+void buffer_free(void);
+void cpu_enter(int id);
+void cpu_leave(void);
+
+u64 next_random(void);
+bool write_begin(struct perf_output_handle *handle, unsigned int size);
+void write_body(struct perf_output_handle *handle, int writer, u64 number,
+		unsigned int size);
+void write_record(void);
+void interrupt(void);
+
+unsigned long published(void);
+void reader_init(struct reader *reader);
+void read_to(struct reader *reader, unsigned long head);
+void read_all(struct reader *reader);
+void read_newest(struct reader *reader);
+const char *audit(struct reader *reader);
+
+void call_tests(void);
+void storm_tests(unsigned int scale);
+
+#endif

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Threads for CPUs, interrupted between any two accesses by each other's stand-ins
+ * for NMIs, and by signals at any instruction. Each storm says how much of what it
+ * was made for has happened, and fails if it was little.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#include <sys/syscall.h>
+
+#include "output_test.h"
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id	_sigev_un._tid
+#endif
+
+#define SIGNALS	3
+
+enum spoil { HONEST, SPOIL_TAIL, SPOIL_ALL };
+
+struct storm {
+	const char	*name;
+	int		cpus;
+	int		pages;
+	bool		overwrite;
+	bool		backward;
+	bool		convert;	/* shared while it is written to */
+	bool		pause;
+	bool		signals;
+	enum spoil	spoil;
+	unsigned int	rate;
+	unsigned int	span;
+	unsigned int	records;	/* of each CPU's task, times scale */
+	unsigned int	rounds;		/* all stop after so many records */
+};
+
+static const struct storm *storm;
+static unsigned int scale;
+static pthread_barrier_t barrier_all;
+static unsigned long quiet_checks, not_published, signals_taken;
+static bool stop;
+static const char *read_error;
+
+static void on_signal(int number)
+{
+	(void)number;
+	if (this_cpu) {
+		__atomic_fetch_add(&signals_taken, 1, __ATOMIC_RELAXED);
+		interrupt();
+	}
+}
+
+static void start_signals(timer_t timers[SIGNALS])
+{
+	for (int i = 0; i < SIGNALS; i++) {
+		struct sigevent event = {
+			.sigev_notify	= SIGEV_THREAD_ID,
+			.sigev_signo	= SIGRTMIN + i,
+			.sigev_notify_thread_id = syscall(SYS_gettid),
+		};
+		struct itimerspec spec = {
+			.it_interval	= { 0, 30000 + 17000 * i },
+			.it_value	= { 0, 30000 + 17000 * i },
+		};
+
+		if (timer_create(CLOCK_MONOTONIC, &event, &timers[i]) ||
+		    timer_settime(timers[i], 0, &spec, NULL))
+			abort();
+	}
+}
+
+static void stop_signals(timer_t timers[SIGNALS])
+{
+	for (int i = 0; i < SIGNALS; i++)
+		timer_delete(timers[i]);
+}
+
+/* Nobody writes: everything that was written must be published. */
+static void check_quiet(void)
+{
+	unsigned long end = 0;
+
+	for (int i = 0; i < CPUS; i++) {
+		if (end < cpus[i].end)
+			end = cpus[i].end;
+	}
+	quiet_checks++;
+	not_published += end != published();
+}
+
+/* So that each round can fill the buffer, however slow the reader's CPU is. */
+static void wait_for_reader(void)
+{
+	struct perf_event_mmap_page *page = buffer->user_page;
+
+	while (READ_ONCE(page->data_tail) != READ_ONCE(page->data_head) &&
+	       !READ_ONCE(read_error))
+		sched_yield();
+}
+
+static void write_round(struct cpu *cpu)
+{
+	timer_t timers[SIGNALS];
+
+	cpu->rate = storm->rate;
+	cpu->span = storm->span;
+	if (storm->signals)
+		start_signals(timers);
+	for (unsigned int i = 0; i < storm->records * scale / storm->rounds; i++)
+		write_record();
+	if (storm->signals)
+		stop_signals(timers);
+	cpu->rate = 0;
+}
+
+static void *write_all(void *arg)
+{
+	struct cpu *cpu = arg;
+
+	for (unsigned int i = 0; i < storm->rounds; i++) {
+		cpu_enter(cpu->id);
+		write_round(cpu);
+		cpu_leave();
+		pthread_barrier_wait(&barrier_all);
+		if (!cpu->id && storm->spoil != SPOIL_ALL && (i || !storm->convert))
+			check_quiet();
+		if (!cpu->id && !storm->spoil)
+			wait_for_reader();
+		pthread_barrier_wait(&barrier_all);
+	}
+	return NULL;
+}
+
+/* A reader that stores nonsense: records below data_head it must not believe. */
+static void spoil(struct reader *reader, unsigned int *seed)
+{
+	u64 value = (u64)rand_r(seed) << (rand_r(seed) % 40);
+
+	WRITE_ONCE(buffer->user_page->data_tail, value);
+	if (storm->spoil == SPOIL_ALL && !(value & 0x30))
+		WRITE_ONCE(buffer->user_page->data_head, value);
+	else if (storm->spoil != SPOIL_ALL && !reader->error) {
+		unsigned long head = published();
+
+		if ((long)(head - reader->head) < 0)
+			reader->error = "data_head went back";
+		reader->head = head;
+	}
+}
+
+static void *read_until_stop(void *arg)
+{
+	struct reader *reader = arg;
+	unsigned int seed = 1;
+
+	while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
+		if (storm->spoil)
+			spoil(reader, &seed);
+		else if (!storm->overwrite && !is_write_backward(&cpus[0].event))
+			read_all(reader);
+		else
+			WRITE_ONCE(buffer->user_page->data_tail,
+				   READ_ONCE(buffer->user_page->data_head));
+		WRITE_ONCE(read_error, reader->error);
+		if (storm->pause)
+			rb_toggle_paused(buffer, rand_r(&seed) & 1);
+		sched_yield();
+	}
+	if (storm->pause)
+		rb_toggle_paused(buffer, false);
+	return NULL;
+}
+
+static void run_threads(struct reader *reader)
+{
+	pthread_t threads[CPUS], thread;
+
+	stop = false;
+	read_error = NULL;
+	quiet_checks = 0;
+	not_published = 0;
+	signals_taken = 0;
+	pthread_barrier_init(&barrier_all, NULL, storm->cpus);
+	if (pthread_create(&thread, NULL, read_until_stop, reader))
+		abort();
+	for (int i = 0; i < storm->cpus; i++) {
+		if (pthread_create(&threads[i], NULL, write_all, &cpus[i]))
+			abort();
+	}
+	if (storm->convert && perf_output_share(buffer, is_write_backward(&cpus[0].event)))
+		abort();
+	for (int i = 0; i < storm->cpus; i++)
+		pthread_join(threads[i], NULL);
+	__atomic_store_n(&stop, true, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+	pthread_barrier_destroy(&barrier_all);
+}
+
+static const char *judge(struct reader *reader, u64 *written, u64 *lost, u64 *nested)
+{
+	const char *error;
+	u64 laps;
+
+	for (int i = 0; i < WRITERS; i++) {
+		struct cpu *cpu = &cpus[i / LEVELS];
+		int level = i % LEVELS;
+
+		*written += cpu->attempts[level] - cpu->lost[level];
+		*lost += cpu->lost[level];
+		*nested += level ? cpu->attempts[level] : 0;
+	}
+	laps = published() / perf_data_size(buffer);
+
+	if (storm->backward && storm->overwrite)
+		read_newest(reader);
+	if (reader->error || writer_error)
+		return reader->error ?: writer_error;
+	if (not_published)
+		return "nobody writes, and not everything is published";
+	if (!storm->overwrite && !storm->backward && !storm->spoil) {
+		error = audit(reader);
+		if (error)
+			return error;
+	}
+	if (storm->spoil != SPOIL_ALL && laps < 10)
+		return "the buffer was not filled ten times";
+	if (storm->rate && *nested < *written / 100)
+		return "few records were nested";
+	if (storm->signals && signals_taken < 100)
+		return "few signals came";
+	return NULL;
+}
+
+static void run_storm(const struct storm *this_storm)
+{
+	u64 written = 0, lost = 0, nested = 0;
+	struct reader reader;
+	const char *error;
+
+	storm = this_storm;
+	buffer_new(storm->pages, storm->overwrite, storm->backward, !storm->convert);
+	reader_init(&reader);
+	run_threads(&reader);
+	error = judge(&reader, &written, &lost, &nested);
+	tap_result(!error, "%s: %s (%llu written, %llu lost, %llu nested, %lu signals, %lu times quiet)",
+		   storm->name, error ?: "fine", (unsigned long long)written,
+		   (unsigned long long)lost, (unsigned long long)nested,
+		   signals_taken, quiet_checks);
+	buffer_free();
+}
+
+static const struct storm storms[] = {
+	{ .name = "2 CPUs", .cpus = 2, .pages = 64, .rate = 64, .span = 20,
+	  .records = 20000, .rounds = 100 },
+	{ .name = "8 CPUs, one page", .cpus = 8, .pages = 1, .rate = 64, .span = 40,
+	  .records = 5000, .rounds = 50 },
+	{ .name = "8 CPUs, short records", .cpus = 8, .pages = 16, .rate = 128,
+	  .records = 10000, .rounds = 50 },
+	{ .name = "4 CPUs, long records", .cpus = 4, .pages = 16, .rate = 200,
+	  .span = 2000, .records = 600, .rounds = 30 },
+	{ .name = "4 CPUs, many nested", .cpus = 4, .pages = 16, .rate = 16, .span = 20,
+	  .records = 2000, .rounds = 20 },
+	{ .name = "4 CPUs, signals", .cpus = 4, .pages = 16, .rate = 256, .span = 20,
+	  .signals = true, .records = 10000, .rounds = 40 },
+	{ .name = "8 CPUs, overwrite", .cpus = 8, .pages = 1, .rate = 64, .span = 40,
+	  .overwrite = true, .records = 5000, .rounds = 50 },
+	{ .name = "8 CPUs, overwrite, backward", .cpus = 8, .pages = 1, .rate = 64,
+	  .span = 10, .overwrite = true, .backward = true, .records = 5000, .rounds = 50 },
+	{ .name = "4 CPUs, backward", .cpus = 4, .pages = 16, .rate = 64,
+	  .span = 10, .backward = true, .records = 5000, .rounds = 50 },
+	{ .name = "8 CPUs, nonsense in data_tail", .cpus = 8, .pages = 1, .rate = 64,
+	  .span = 40, .spoil = SPOIL_TAIL, .records = 5000, .rounds = 50 },
+	{ .name = "4 CPUs, nonsense in data_tail and data_head", .cpus = 4, .pages = 16,
+	  .rate = 64, .span = 40, .spoil = SPOIL_ALL, .records = 5000, .rounds = 50 },
+	{ .name = "4 CPUs, output paused", .cpus = 4, .pages = 16, .rate = 64, .span = 20,
+	  .pause = true, .records = 10000, .rounds = 20 },
+};
+
+/* One CPU writes while the buffer is private, as its owner does. */
+static const struct storm conversion = {
+	.name = "private buffer becomes a shared one", .cpus = 1, .pages = 1, .rate = 64,
+	.span = 20, .convert = true, .records = 2000, .rounds = 2,
+};
+
+static void storm_conversions(void)
+{
+	u64 written = 0, lost = 0, nested = 0;
+	const char *error = NULL;
+
+	storm = &conversion;
+	for (unsigned int i = 0; i < 20 * scale && !error; i++) {
+		struct reader reader;
+
+		buffer_new(storm->pages, false, i & 1, false);
+		reader_init(&reader);
+		run_threads(&reader);
+		error = writer_error ?: reader.error;
+		if (!error && !(i & 1))
+			error = audit(&reader);
+		if (!error && published() != cpus[0].end)
+			error = "not everything is published";
+		for (int j = 0; j < LEVELS; j++) {
+			written += cpus[0].attempts[j] - cpus[0].lost[j];
+			lost += cpus[0].lost[j];
+			nested += j ? cpus[0].attempts[j] : 0;
+		}
+		buffer_free();
+	}
+	tap_result(!error, "%s: %s (%llu written, %llu lost, %llu nested)",
+		   storm->name, error ?: "fine", (unsigned long long)written,
+		   (unsigned long long)lost, (unsigned long long)nested);
+}
+
+#ifdef __SANITIZE_THREAD__
+#define UNDER_TSAN	1
+#else
+#define UNDER_TSAN	0
+#endif
+
+void storm_tests(unsigned int times)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+
+	scale = times;
+	for (int i = 0; i < SIGNALS; i++)
+		sigaction(SIGRTMIN + i, &action, NULL);
+	for (unsigned int i = 0; i < ARRAY_SIZE(storms); i++)
+		run_storm(&storms[i]);
+	/*
+	 * A private buffer's writer relies on smp_wmb() and on the order of dependent
+	 * accesses, neither of which ThreadSanitizer knows.
+	 */
+	if (!UNDER_TSAN)
+		storm_conversions();
+}

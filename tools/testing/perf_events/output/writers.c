@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The writers, the reader, and what the kernel does for both. */
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "output_test.h"
+
+struct cpu cpus[CPUS];
+__thread struct cpu *this_cpu;
+struct perf_buffer *buffer;
+const char *volatile writer_error;
+unsigned long wakeups;
+
+/* Who fills each word of the buffer now: 0, or a writer's number plus one. */
+static unsigned char *owners;
+
+u64 next_random(void)
+{
+	u64 x = this_cpu->random;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	this_cpu->random = x;
+	return x;
+}
+
+/*
+ * The kernel
+ */
+
+void irq_work_queue(struct irq_work *work)
+{
+	(void)work;
+	__atomic_fetch_add(&wakeups, 1, __ATOMIC_RELAXED);
+}
+
+/* There are no AUX areas. */
+struct perf_buffer *ring_buffer_get(struct perf_event *event)
+{
+	(void)event;
+	return NULL;
+}
+
+void ring_buffer_put(struct perf_buffer *rb)
+{
+	(void)rb;
+}
+
+void perf_event_aux_event(struct perf_event *event, unsigned long head,
+			  unsigned long size, u64 flags)
+{
+	(void)event;
+	(void)head;
+	(void)size;
+	(void)flags;
+}
+
+/* Interrupts come between any two of these accesses. */
+void rcu_read_lock(void)
+{
+	struct cpu *cpu = this_cpu;
+
+	if (!cpu)
+		return;
+	cpu->rcu_nest++;
+	barrier();
+	if (!(cpu->rcu_turn & 1))
+		__atomic_store_n(&cpu->rcu_turn, cpu->rcu_turn + 1, __ATOMIC_SEQ_CST);
+}
+
+void rcu_read_unlock(void)
+{
+	struct cpu *cpu = this_cpu;
+
+	if (!cpu)
+		return;
+	cpu->rcu_nest--;
+	barrier();
+	if (!cpu->rcu_nest && (cpu->rcu_turn & 1))
+		__atomic_store_n(&cpu->rcu_turn, cpu->rcu_turn + 1, __ATOMIC_SEQ_CST);
+}
+
+void synchronize_rcu(void)
+{
+	for (int i = 0; i < CPUS; i++) {
+		/* A full barrier, for the stores that readers must see or be waited for. */
+		unsigned long turn = __atomic_fetch_add(&cpus[i].rcu_turn, 0, __ATOMIC_SEQ_CST);
+
+		while ((turn & 1) && &cpus[i] != this_cpu &&
+		       turn == __atomic_load_n(&cpus[i].rcu_turn, __ATOMIC_SEQ_CST))
+			sched_yield();
+	}
+}
+
+#ifdef STEPS
+/*
+ * Between any two accesses that other contexts can see there may be an interrupt,
+ * or the CPU may be taken away.
+ */
+void access_step(void)
+{
+	struct cpu *cpu = this_cpu;
+	u64 random;
+
+	if (!cpu || !cpu->rate)
+		return;
+
+	random = next_random();
+	if (!(random % 512))
+		sched_yield();
+	if (!((random >> 16) % cpu->rate))
+		interrupt();
+}
+#endif
+
+/*
+ * Writers
+ */
+
+void cpu_enter(int id)
+{
+	this_cpu = &cpus[id];
+}
+
+void cpu_leave(void)
+{
+	this_cpu = NULL;
+}
+
+/* Each word has one writer at a time, whatever the reader says. */
+static void own(const struct perf_output_handle *handle, unsigned char from,
+		unsigned char to)
+{
+	unsigned long mask = perf_data_size(buffer) / 8 - 1;
+	unsigned long word = handle->shared_start / 8;
+
+	for (unsigned int i = 0; i < handle->shared_size / 8; i++) {
+		if (__atomic_exchange_n(&owners[(word + i) & mask], to,
+					__ATOMIC_RELAXED) != from)
+			writer_error = "two writers have the same memory";
+	}
+}
+
+static u64 content(int writer, u64 number, unsigned int word)
+{
+	return (number * WRITERS + writer) * 0x9e3779b97f4a7c15ull + word;
+}
+
+bool write_begin(struct perf_output_handle *handle, unsigned int size)
+{
+	struct cpu *cpu = this_cpu;
+	struct perf_sample_data data;
+	unsigned long end;
+
+	if (perf_output_begin(handle, &data, &cpu->event, size))
+		return false;
+
+	if (!handle->rb->shared)
+		return true;
+
+	end = handle->shared_start + handle->shared_size;
+	if (cpu->end < end)
+		cpu->end = end;
+	own(handle, 0, cpu->id + 1);
+	return true;
+}
+
+void write_body(struct perf_output_handle *handle, int writer, u64 number,
+		unsigned int size)
+{
+	struct perf_event_header header = { PERF_RECORD_SAMPLE, 0, size };
+	u64 head[2] = { writer, number };
+
+	perf_output_put(handle, header);
+	perf_output_put(handle, head);
+	for (unsigned int i = 3; i < size / 8; i++) {
+		u64 word = content(writer, number, i);
+
+		perf_output_put(handle, word);
+	}
+	if (handle->rb->shared)
+		own(handle, this_cpu->id + 1, 0);
+	perf_output_end(handle);
+}
+
+void write_record(void)
+{
+	struct cpu *cpu = this_cpu;
+	int level = cpu->depth;
+	struct perf_output_handle handle;
+	unsigned int size = RECORD_MIN;
+
+	if (cpu->span)
+		size += next_random() % cpu->span * 8;
+
+	cpu->attempts[level]++;
+	if (write_begin(&handle, size))
+		write_body(&handle, cpu->id * LEVELS + level, cpu->attempts[level], size);
+	else
+		cpu->lost[level]++;
+}
+
+/* Deeper levels are to interrupts what NMIs are to them. */
+void interrupt(void)
+{
+	struct cpu *cpu = this_cpu;
+
+	if (cpu->depth >= LEVELS - 1)
+		return;
+
+	cpu->depth++;
+	write_record();
+	cpu->depth--;
+}
+
+/*
+ * The buffer
+ */
+
+void buffer_new(int pages, bool overwrite, bool backward, bool shared)
+{
+	buffer = rb_alloc(pages, 0, -1, overwrite ? 0 : RING_BUFFER_WRITABLE);
+	if (!buffer || (shared && perf_output_share_new(buffer, backward)))
+		abort();
+	owners = calloc(1, perf_data_size(buffer) / 8 + 1);
+	memset(cpus, 0, sizeof(cpus));
+	writer_error = NULL;
+	wakeups = 0;
+
+	for (int i = 0; i < CPUS; i++) {
+		struct perf_event *event = &cpus[i].event;
+
+		cpus[i].id = i;
+		cpus[i].random = 0x243f6a8885a308d3ull * (i + 1);
+		/* Half of them are children. */
+		event->parent = i % 2 ? &cpus[i - 1].event : NULL;
+		event->attr.write_backward = backward;
+		event->rb = i % 2 ? NULL : buffer;
+		event->id = i;
+	}
+	buffer->owner = &cpus[0].event;
+}
+
+void buffer_free(void)
+{
+	kfree(buffer->shared);
+	rb_free(buffer);
+	free(owners);
+}
+
+/*
+ * The reader
+ */
+
+unsigned long published(void)
+{
+	u64 head = __atomic_load_n(&buffer->user_page->data_head, __ATOMIC_ACQUIRE);
+
+	return cpus[0].event.attr.write_backward ? -head : head;
+}
+
+static void copy_from(unsigned long address, void *to, unsigned int len)
+{
+	for (unsigned int i = 0; i < len; i += 8) {
+		unsigned long at = (address + i) & (perf_data_size(buffer) - 1);
+
+		memcpy((char *)to + i, (char *)buffer->data_pages[at >> PAGE_SHIFT] +
+		       (at & (PAGE_SIZE - 1)), 8);
+	}
+}
+
+void reader_init(struct reader *reader)
+{
+	memset(reader, 0, sizeof(*reader));
+}
+
+static void read_sample(struct reader *reader, const u64 *record, unsigned int size,
+			bool forward)
+{
+	u64 writer = record[1], number = record[2];
+
+	if (size < RECORD_MIN || writer >= WRITERS) {
+		reader->error = "a record of nobody";
+		return;
+	}
+	if (reader->last[writer] &&
+	    (forward ? number <= reader->last[writer] : number >= reader->last[writer]))
+		reader->error = "records of a writer out of order";
+	for (unsigned int i = 3; i < size / 8; i++) {
+		if (record[i] != content(writer, number, i))
+			reader->error = "a torn record";
+	}
+	reader->last[writer] = number;
+	reader->samples++;
+}
+
+/* Returns the size of the record, 0 if there is none. */
+static unsigned int read_record(struct reader *reader, unsigned long address,
+				unsigned long left, bool forward)
+{
+	static __thread u64 record[65536 / 8];
+	struct perf_event_header header;
+
+	copy_from(address, &header, sizeof(header));
+	if (header.size < 8 || header.size % 8 || header.size > left) {
+		reader->error = "a size that can't be";
+		return 0;
+	}
+	copy_from(address, record, header.size);
+
+	switch (header.type) {
+	case PERF_RECORD_SAMPLE:
+		read_sample(reader, record, header.size, forward);
+		break;
+	case PERF_RECORD_LOST:
+		reader->lost += record[2];
+		if (!record[2])
+			reader->error = "a LOST record about nothing";
+		break;
+	default:
+		reader->error = "a record of no type";
+	}
+	return header.size;
+}
+
+void read_to(struct reader *reader, unsigned long head)
+{
+	if ((long)(head - reader->head) < 0)
+		reader->error = "data_head went back";
+	reader->head = head;
+
+	while (reader->tail != head && !reader->error)
+		reader->tail += read_record(reader, reader->tail, head - reader->tail, true);
+}
+
+void read_all(struct reader *reader)
+{
+	read_to(reader, published());
+	__atomic_store_n(&buffer->user_page->data_tail, reader->tail, __ATOMIC_RELEASE);
+}
+
+/* Backward in time, from data_head up to one lap. For quiet backward buffers. */
+void read_newest(struct reader *reader)
+{
+	unsigned long at = -published();
+	unsigned long left = published();
+
+	if (left > perf_data_size(buffer))
+		left = perf_data_size(buffer);
+
+	while (left >= 8 && !reader->error) {
+		struct perf_event_header header;
+		unsigned int size;
+
+		/* The oldest one may have lost its end. */
+		copy_from(at, &header, sizeof(header));
+		if (header.size > left && left < perf_data_size(buffer) / 2)
+			break;
+		size = read_record(reader, at, left, false);
+		at += size;
+		left -= size;
+	}
+}
+
+/*
+ * Attempted = written + lost, after all have returned and all was read. What was
+ * lost last is reported with the next record.
+ */
+const char *audit(struct reader *reader)
+{
+	u64 attempts = 0, lost = 0, counted = 0;
+
+	if (writer_error)
+		return writer_error;
+
+	this_cpu = &cpus[0];
+	this_cpu->rate = 0;
+	read_all(reader);
+	write_record();
+	read_all(reader);
+	this_cpu = NULL;
+
+	for (int i = 0; i < CPUS; i++) {
+		counted += atomic64_read(&cpus[i].event.lost_samples);
+		for (int j = 0; j < LEVELS; j++) {
+			attempts += cpus[i].attempts[j];
+			lost += cpus[i].lost[j];
+		}
+	}
+	if (reader->error)
+		return reader->error;
+	if (attempts != reader->samples + lost)
+		return "attempted is not written + lost";
+	if (lost != reader->lost)
+		return "LOST records don't tell what was lost";
+	if (lost != counted)
+		return "lost_samples don't tell what was lost";
+	return NULL;
+}

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * All CPUs write to one buffer, from NMIs and from tasks, as fast as they can.
+ *
+ * Expected: each NMI is found as a sample with its number, or is counted as lost
+ * in the next sample of its CPU, and so is each record of the tasks. Nothing is
+ * torn, nothing is out of its writer's order, and in the end the numbers add up
+ * to the last record. A buffer that isn't safe against other CPUs or against
+ * NMIs fails within moments: records that can't be parsed, numbers that are
+ * missing without having been counted as lost.
+ *
+ * The test goes on until it has seen what it is about: the buffer went round,
+ * records were lost, CPUs overlapped, and an NMI hit a task that was writing.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include "../kselftest_harness.h"
+#include "output_common.h"
+
+#define RW		(PROT_READ | PROT_WRITE)
+#define MAX_CPUS	16
+#define INTERVAL	2000	/* ns: the shortest */
+#define SECONDS		90
+
+/* What has to be seen */
+#define MIN_SAMPLES	5000
+#define MIN_RECORDS	2000
+#define MIN_WRAPS	100
+#define MIN_LOST	1000
+#define MIN_OVERLAPS	100
+#define MIN_NESTED	5
+
+/* The test PMU for NMIs is all that is needed. */
+const char *tests_miss(void)
+{
+	if (geteuid())
+		return "needs root";
+
+	if (pmu_type("test_nmi") < 0 && load_module("test_perf_nmi"))
+		return "no module test_perf_nmi (CONFIG_TEST_PERF_NMI)";
+
+	return pmu_type("test_nmi") < 0 ? "no PMU test_nmi" : NULL;
+}
+
+/* The NMIs of a CPU, or a task that writes one kind of records */
+struct source {
+	__u64	id;		/* of the event, */
+	__u32	tid;		/* and of the task if not all of its CPU */
+	__u32	cpu;
+	__u64	next;		/* number */
+	__u64	found;
+	__u64	missing;
+	__u64	time;
+};
+
+FIXTURE(storm)
+{
+	struct output out;
+	int nr_cpus;
+	int nmi[MAX_CPUS];
+	int names, maps;
+	struct source nmi_source[MAX_CPUS];
+	struct source task_source[2 * MAX_CPUS + 1];	/* and this process */
+	int nr_tasks;
+	pid_t pid[2 * MAX_CPUS];
+	struct writer_shared *writers;
+	struct out_record rec;
+	const char *error;
+	char where[200];
+	__u64 found, lost, overlaps, nested, samples;
+	__u64 newest[MAX_CPUS];		/* time of each CPU */
+	__u64 time;			/* and CPU of the last record */
+	__u32 cpu;
+	int rate, mlock_kb;
+};
+
+FIXTURE_VARIANT(storm)
+{
+	unsigned int pages;
+	bool maps;
+};
+
+/* A buffer that never has room for long */
+FIXTURE_VARIANT_ADD(storm, small)
+{
+	.pages = 4,
+};
+
+FIXTURE_VARIANT_ADD(storm, large_records)
+{
+	.pages = 16,
+	.maps = true,
+};
+
+FIXTURE_SETUP(storm)
+{
+	for (int i = 0; i < MAX_CPUS && test_cpu(i) >= 0; i++)
+		self->nr_cpus++;
+	if (self->nr_cpus < 2)
+		SKIP_SETUP("needs two CPUs");
+	self->rate = set_max_sample_rate(RATE_UNLIMITED);
+	self->mlock_kb = set_mlock_kb(0);
+	self->writers = writers_alloc();
+	ASSERT_NE(NULL, self->writers);
+	ASSERT_EQ(0, make_map_files());
+}
+
+FIXTURE_TEARDOWN(storm)
+{
+	output_unmap(&self->out);
+	EXPECT_EQ(0, pinned_kb());
+	for (int i = 0; i < 2 * MAX_CPUS; i++) {
+		if (self->pid[i] > 0)
+			kill(self->pid[i], SIGKILL);
+	}
+	remove_map_files();
+	writers_free(self->writers);
+	set_mlock_kb(self->mlock_kb);
+	set_max_sample_rate(self->rate);
+}
+
+/* ---- the events */
+
+static int open_nmi(FIXTURE_DATA(storm) *self, int i)
+{
+	struct source *s = &self->nmi_source[i];
+	struct perf_event_attr attr;
+
+	attr_numbered_nmi(&attr, INTERVAL);
+	s->cpu = test_cpu(i);
+	self->nmi[i] = perf_open(&attr, -1, s->cpu, -1);
+	if (self->nmi[i] < 0)
+		return -1;
+	s->id = perf_id(self->nmi[i]);
+	/* The first NMI has number 1. */
+	s->next = 1;
+	return set_output(self->nmi[i], self->names);
+}
+
+/* The inherited event of this process owns the buffer. */
+static int open_events(FIXTURE_DATA(storm) *self, unsigned int pages)
+{
+	struct perf_event_attr attr;
+
+	attr_names(&attr);
+	attr.inherit = 1;
+	self->names = perf_open(&attr, 0, -1, -1);
+	attr_maps(&attr);
+	attr.inherit = 1;
+	self->maps = perf_open(&attr, 0, -1, -1);
+	if (self->names < 0 || self->maps < 0)
+		return -1;
+	if (output_map(&self->out, self->names, pages, RW) ||
+	    set_output(self->maps, self->names))
+		return -1;
+	for (int i = 0; i < self->nr_cpus; i++) {
+		if (open_nmi(self, i))
+			return -1;
+	}
+	return 0;
+}
+
+static int start_task(FIXTURE_DATA(storm) *self, int cpu, bool maps)
+{
+	int i = self->nr_tasks;
+	struct source *s = &self->task_source[i];
+
+	self->pid[i] = start_writer(self->writers, i, cpu, 0, maps);
+	if (self->pid[i] < 0)
+		return -1;
+	s->tid = self->pid[i];
+	s->cpu = cpu;
+	s->id = perf_id(maps ? self->maps : self->names);
+	self->nr_tasks++;
+	return 0;
+}
+
+static int start_tasks(FIXTURE_DATA(storm) *self, bool maps)
+{
+	for (int i = 0; i < self->nr_cpus; i++) {
+		if (start_task(self, test_cpu(i), false))
+			return -1;
+		if (maps && start_task(self, test_cpu(i), true))
+			return -1;
+	}
+	return wait_count(&self->writers->ready, self->nr_tasks);
+}
+
+static void all_events(FIXTURE_DATA(storm) *self, int request)
+{
+	for (int i = 0; i < self->nr_cpus; i++)
+		ioctl(self->nmi[i], request, 0);
+	ioctl(self->names, request, 0);
+	ioctl(self->maps, request, 0);
+}
+
+/* ---- the records */
+
+static int wrong(FIXTURE_DATA(storm) *self, const char *what)
+{
+	const struct out_record *rec = &self->rec;
+
+	snprintf(self->where, sizeof(self->where),
+		 "%s: type %u, size %u, cpu %u, tid %u, id %llu, number %lld, before offset %llu",
+		 what, rec->type, rec->size, rec->cpu, rec->tid, rec->id,
+		 record_number(rec), self->out.pos);
+	self->error = self->where;
+	return -1;
+}
+
+static struct source *source_of(FIXTURE_DATA(storm) *self)
+{
+	const struct out_record *rec = &self->rec;
+
+	for (int i = 0; rec->type == PERF_RECORD_SAMPLE && i < self->nr_cpus; i++) {
+		if (self->nmi_source[i].id == rec->id)
+			return &self->nmi_source[i];
+	}
+	for (int i = 0; rec->type != PERF_RECORD_SAMPLE && i < self->nr_tasks; i++) {
+		if (self->task_source[i].tid == rec->tid && self->task_source[i].id == rec->id)
+			return &self->task_source[i];
+	}
+	return NULL;
+}
+
+/*
+ * Who began first isn't always first in the buffer: the two were writing at the
+ * same time. On one CPU that takes an NMI in the middle of a task's record.
+ */
+static void see_overlap(FIXTURE_DATA(storm) *self)
+{
+	const struct out_record *rec = &self->rec;
+	__u64 *newest = &self->newest[rec->cpu % MAX_CPUS];
+
+	self->overlaps += rec->time < self->time && rec->cpu != self->cpu;
+	self->nested += rec->time < *newest;
+	if (rec->time > *newest)
+		*newest = rec->time;
+	self->time = rec->time;
+	self->cpu = rec->cpu;
+}
+
+static int add_record(FIXTURE_DATA(storm) *self)
+{
+	const struct out_record *rec = &self->rec;
+	struct source *s;
+	long long number;
+
+	if (rec->type == PERF_RECORD_LOST) {
+		self->lost += rec->lost;
+		return 0;
+	}
+
+	s = source_of(self);
+	if (!s)
+		return wrong(self, "not of any writer");
+	if (s->cpu != rec->cpu)
+		return wrong(self, "on the wrong CPU");
+	number = record_number(rec);
+	if (number < 0)
+		return wrong(self, "not what was written");
+	if ((__u64)number < s->next)
+		return wrong(self, "out of its writer's order");
+	if (rec->time < s->time)
+		return wrong(self, "older than the writer's last");
+
+	s->missing += number - s->next;
+	s->next = number + 1;
+	s->time = rec->time;
+	s->found++;
+	self->found++;
+	self->samples += rec->type == PERF_RECORD_SAMPLE;
+	/* Each sample says how many of its CPU's were lost before it. */
+	if (rec->type == PERF_RECORD_SAMPLE && rec->value_lost != s->missing)
+		return wrong(self, "its loss isn't what is missing");
+	see_overlap(self);
+	return 0;
+}
+
+static int read_all(FIXTURE_DATA(storm) *self)
+{
+	const char *why;
+	int ret;
+
+	while ((ret = output_next(&self->out, &self->rec, &why)) > 0) {
+		if (add_record(self))
+			return -1;
+	}
+	if (ret < 0)
+		wrong(self, why);
+	output_release(&self->out);
+	return ret;
+}
+
+static bool seen_enough(const FIXTURE_DATA(storm) *self)
+{
+	return self->samples >= MIN_SAMPLES && self->found - self->samples >= MIN_RECORDS &&
+	       self->out.wraps >= MIN_WRAPS && self->lost >= MIN_LOST &&
+	       self->overlaps >= MIN_OVERLAPS && self->nested >= MIN_NESTED;
+}
+
+/* The reader keeps up, then makes a pause in which the buffer overflows. */
+static void read_storm(FIXTURE_DATA(storm) *self)
+{
+	__u64 end = clock_ns() + SECONDS * 1000000000ULL;
+	unsigned int round;
+
+	for (round = 0; !seen_enough(self) && clock_ns() < end; round++) {
+		if (read_all(self))
+			return;
+		if (round % 64 == 63)
+			usleep(2000);
+	}
+}
+
+/* ---- the numbers */
+
+static __u64 missing_in_all(const FIXTURE_DATA(storm) *self)
+{
+	__u64 sum = 0;
+
+	for (int i = 0; i < self->nr_cpus; i++)
+		sum += self->nmi_source[i].missing;
+	for (int i = 0; i < self->nr_tasks; i++)
+		sum += self->task_source[i].missing;
+	return sum;
+}
+
+/* What comes after a writer's last record has been lost, too. */
+static void add_tail(struct source *s, __u64 written)
+{
+	if (written > s->next)
+		s->missing += written - s->next;
+}
+
+static void check_nmis(struct __test_metadata *_metadata, FIXTURE_DATA(storm) *self)
+{
+	struct event_count count;
+
+	for (int i = 0; i < self->nr_cpus; i++) {
+		struct source *s = &self->nmi_source[i];
+
+		ASSERT_EQ(0, read_count(self->nmi[i], &count));
+		add_tail(s, count.value + 1);
+		EXPECT_EQ(count.value, s->found + count.lost);
+		EXPECT_EQ(count.lost, s->missing);
+	}
+}
+
+static __u64 lost_of(int fd)
+{
+	struct event_count count = { .lost = 0 };
+
+	read_count(fd, &count);
+	return count.lost;
+}
+
+static void check_tasks(struct __test_metadata *_metadata, FIXTURE_DATA(storm) *self)
+{
+	__u64 lost = 0, missing = 0;
+
+	for (int i = 0; i < self->nr_tasks; i++) {
+		add_tail(&self->task_source[i], self->writers->written[i]);
+		missing += self->task_source[i].missing;
+	}
+	lost = lost_of(self->names) + lost_of(self->maps);
+	EXPECT_EQ(lost, missing);
+}
+
+/* One more record, for the LOST record before it. */
+static void flush_lost(FIXTURE_DATA(storm) *self)
+{
+	struct source *s = &self->task_source[self->nr_tasks];
+
+	ioctl(self->names, PERF_EVENT_IOC_ENABLE, 0);
+	pin_to_cpu(test_cpu(0));
+	s->tid = gettid();
+	s->cpu = test_cpu(0);
+	s->id = perf_id(self->names);
+	self->writers->written[self->nr_tasks] = 1;
+	self->nr_tasks++;
+	write_name(0);
+	ioctl(self->names, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/* All that they have written is attempted, and nothing of their end. */
+static int stop_tasks(FIXTURE_DATA(storm) *self)
+{
+	__atomic_store_n(&self->writers->stop, 1, __ATOMIC_RELAXED);
+	return wait_count(&self->writers->finished, self->nr_tasks);
+}
+
+static int end_tasks(FIXTURE_DATA(storm) *self)
+{
+	int failed = 0;
+
+	__atomic_store_n(&self->writers->end, 1, __ATOMIC_RELEASE);
+	for (int i = 0; i < self->nr_tasks; i++) {
+		failed |= end_writer(self->pid[i]);
+		self->pid[i] = 0;
+	}
+	return failed;
+}
+
+static void report(FIXTURE_DATA(storm) *self)
+{
+	printf("# %d CPUs: %llu NMI samples, %llu records of tasks, %llu lost\n",
+	       self->nr_cpus, self->samples, self->found - self->samples, self->lost);
+	printf("# %llu wraps, %llu overlaps of CPUs, %llu of NMIs with tasks\n",
+	       self->out.wraps, self->overlaps, self->nested);
+	fflush(stdout);
+}
+
+TEST_F_TIMEOUT(storm, numbers_add_up, 240)
+{
+	ASSERT_EQ(0, open_events(self, variant->pages));
+	ASSERT_EQ(0, start_tasks(self, variant->maps));
+	all_events(self, PERF_EVENT_IOC_ENABLE);
+	__atomic_store_n(&self->writers->go, 1, __ATOMIC_RELEASE);
+	read_storm(self);
+
+	EXPECT_EQ(0, stop_tasks(self));
+	all_events(self, PERF_EVENT_IOC_DISABLE);
+	EXPECT_EQ(0, end_tasks(self));
+	report(self);
+	ASSERT_EQ(NULL, self->error) TH_LOG("%s", self->error);
+	EXPECT_TRUE(seen_enough(self)) TH_LOG("not seen in %d s what this is about", SECONDS);
+
+	ASSERT_EQ(0, read_all(self)) TH_LOG("%s", self->error);
+	flush_lost(self);
+	ASSERT_EQ(0, read_all(self)) TH_LOG("%s", self->error);
+	check_nmis(_metadata, self);
+	check_tasks(_metadata, self);
+	EXPECT_EQ(self->lost, missing_in_all(self));
+}
+
+TEST_HARNESS_MAIN
