@@ -63,6 +63,10 @@ run_tests() {
 	local name what number=0 failed=0
 
 	mapfile -t names < <(grep -oE '^test_[a-z_]+\(\) \{ # .*' "$0" | grep -E "^test_($wanted)")
+	if ((!${#names[@]})); then
+		printf "Bail out! no test's name begins with '%s'\n" "$wanted"
+		return 1
+	fi
 	printf '1..%d\n' "${#names[@]}"
 	for what in "${names[@]}"; do
 		name=${what%%()*} what=${what#*# } number=$((number + 1))
