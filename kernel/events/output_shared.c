@@ -275,7 +275,7 @@ static bool shared_reserve(struct perf_buffer *rb, unsigned int size,
 	for (;;) {
 		head = atomic_long_read_acquire(&sh->reserved);	/* A */
 		if (!shared_has_room(rb, head, size)) {
-			smp_rmb();
+			smp_rmb();	/* as A: the limits first, ->reserved again then */
 			if (atomic_long_read(&sh->reserved) == head)
 				return false;
 			continue;

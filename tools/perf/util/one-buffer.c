@@ -19,7 +19,6 @@
  */
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -234,9 +233,9 @@ void evlist__report_buffer_use(struct evlist *evlist, u64 elapsed)
 		return;
 
 	evlist__buffer_use(evlist, &use);
-	pr_debug("events use %d descriptors, %d buffers, %d AUX areas, %zu kB of locked memory; opened in %" PRIu64 " us\n",
+	pr_debug("events use %d descriptors, %d buffers, %d AUX areas, %zu kB of locked memory; opened in %llu us\n",
 		 use.descriptors, use.buffers, use.aux_areas, use.bytes / 1024,
-		 elapsed / NSEC_PER_USEC);
+		 (unsigned long long)elapsed / NSEC_PER_USEC);
 }
 
 void evlist__hint_buffer_limit(struct evlist *evlist)

@@ -38,7 +38,8 @@ echo "TAP version 13"
 try "publishes complete blocks without regard to records" \
 	's/next == end ? end : start/next/'
 try "stores data_head without cmpxchg" \
-	's/if (try_cmpxchg(&page->data_head, &old, \(shared_flip(sh, upto)\)))/WRITE_ONCE(page->data_head, \1); if (old != upto)/'
+	's/if (try_cmpxchg(&page->data_head, &old, \(shared_flip(sh, upto)\)))'\
+'/WRITE_ONCE(page->data_head, \1); if (old != upto)/'
 try "believes data_tail" \
 	's/if (head + size - complete > shared_size(sh))/if (head == complete + 1)/'
 try "takes what was lost twice" \
@@ -46,7 +47,9 @@ try "takes what was lost twice" \
 try "forgets what was lost when there is no room" \
 	's/shared_lose(sh, event, lost + 1)/shared_lose(sh, event, 1)/'
 try "looks for what is complete before it commits" \
-	'/^void perf_output_end_shared/,/^}/{s/shared_commit(\(.*\));/shared_publish(handle);/;t;s/shared_publish(handle)/shared_commit(handle->rb->shared, handle->shared_start, handle->shared_size)/}'
+	'/^void perf_output_end_shared/,/^}/{s/shared_commit(\(.*\));/shared_publish(handle);/;t;'\
+'s/shared_publish(handle)/shared_commit(handle->rb->shared, '\
+'handle->shared_start, handle->shared_size)/}'
 try "publishes complete blocks only" \
 	's/if (pos != end \&\& atomic_long_read(&sh->reserved) - pos == bytes)/if (0)/'
 try "publishes what is reserved" \

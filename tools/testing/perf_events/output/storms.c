@@ -142,9 +142,9 @@ static void spoil(struct reader *reader, unsigned int *seed)
 	u64 value = (u64)rand_r(seed) << (rand_r(seed) % 40);
 
 	WRITE_ONCE(buffer->user_page->data_tail, value);
-	if (storm->spoil == SPOIL_ALL && !(value & 0x30))
+	if (storm->spoil == SPOIL_ALL && !(value & 0x30)) {
 		WRITE_ONCE(buffer->user_page->data_head, value);
-	else if (storm->spoil != SPOIL_ALL && !reader->error) {
+	} else if (storm->spoil != SPOIL_ALL && !reader->error) {
 		unsigned long head = published();
 
 		if ((long)(head - reader->head) < 0)

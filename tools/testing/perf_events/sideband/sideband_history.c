@@ -127,16 +127,18 @@ struct buffer {
 	};
 };
 
-#define EVENT(name, event_type, event_misc)				\
-	struct buffer name##_buffer = {					\
-		.header = { .type = event_type, .misc = event_misc }	\
-	};								\
-	union perf_event *name = (void *)&name##_buffer
+static union perf_event *new_event(struct buffer *buffer, u32 type, u16 misc)
+{
+	*buffer = (struct buffer){ .header = { .type = type, .misc = misc } };
+
+	return (void *)buffer;
+}
 
 static void emit_fork(struct history *h, int type, int pid, int tid, int ppid, int ptid,
 		      bool timed)
 {
-	EVENT(event, type, timed ? 0 : PERF_RECORD_MISC_FORK_EXEC);
+	struct buffer buffer;
+	union perf_event *event = new_event(&buffer, type, timed ? 0 : PERF_RECORD_MISC_FORK_EXEC);
 
 	event->fork.pid = pid;
 	event->fork.tid = tid;
@@ -149,7 +151,9 @@ static void emit_fork(struct history *h, int type, int pid, int tid, int ppid, i
 static void emit_comm(struct history *h, int tid, bool exec, bool timed)
 {
 	struct thread *thread = &h->thread[tid];
-	EVENT(event, PERF_RECORD_COMM, exec ? PERF_RECORD_MISC_COMM_EXEC : 0);
+	u16 misc = exec ? PERF_RECORD_MISC_COMM_EXEC : 0;
+	struct buffer buffer;
+	union perf_event *event = new_event(&buffer, PERF_RECORD_COMM, misc);
 
 	thread->comm = ++h->serial;
 	event->comm.pid = thread->pid;
@@ -163,7 +167,8 @@ static void emit_mmap(struct history *h, int tid, bool timed)
 	struct thread *thread = &h->thread[tid];
 	unsigned int page = choose(h->choices, WORLD_PAGES), i;
 	unsigned int nr = 1 + choose(h->choices, one_in(h, 4) ? WORLD_PAGES - page : 3);
-	EVENT(event, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
+	struct buffer buffer;
+	union perf_event *event = new_event(&buffer, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
 
 	h->serial++;
 	for (i = page; i < page + nr && i < WORLD_PAGES; i++)
@@ -180,7 +185,8 @@ static void emit_mmap(struct history *h, int tid, bool timed)
 static void emit_ksymbol(struct history *h)
 {
 	unsigned int slot = choose(h->choices, WORLD_SLOTS);
-	EVENT(event, PERF_RECORD_KSYMBOL, PERF_RECORD_MISC_KERNEL);
+	struct buffer buffer;
+	union perf_event *event = new_event(&buffer, PERF_RECORD_KSYMBOL, PERF_RECORD_MISC_KERNEL);
 
 	event->ksymbol.addr = slot * WORLD_PAGE;
 	event->ksymbol.len = WORLD_PAGE;
@@ -200,7 +206,8 @@ static void emit_ksymbol(struct history *h)
 static void emit_cgroup(struct history *h)
 {
 	unsigned int slot = choose(h->choices, WORLD_SLOTS);
-	EVENT(event, PERF_RECORD_CGROUP, 0);
+	struct buffer buffer;
+	union perf_event *event = new_event(&buffer, PERF_RECORD_CGROUP, 0);
 
 	h->cgroup[slot] = ++h->serial;
 	event->cgroup.id = slot;
@@ -210,9 +217,11 @@ static void emit_cgroup(struct history *h)
 
 static void emit_text_poke(struct history *h)
 {
-	EVENT(event, PERF_RECORD_TEXT_POKE, PERF_RECORD_MISC_KERNEL);
+	struct buffer buffer;
+	union perf_event *event;
 	unsigned int slot = choose(h->choices, WORLD_SLOTS);
 
+	event = new_event(&buffer, PERF_RECORD_TEXT_POKE, PERF_RECORD_MISC_KERNEL);
 	h->poke[slot] = ++h->serial & 0xff;
 	event->text_poke.addr = slot * WORLD_PAGE;
 	event->text_poke.old_len = 1;

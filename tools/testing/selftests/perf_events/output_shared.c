@@ -91,7 +91,7 @@ FIXTURE_TEARDOWN(shared)
 }
 
 /* A buffer of this process and all its children, on all CPUs */
-static int open_tree(FIXTURE_DATA(shared) *self, unsigned int pages, int prot)
+static int open_tree(struct _test_data_shared *self, unsigned int pages, int prot)
 {
 	self->attr.inherit = 1;
 	self->fd = perf_open(&self->attr, 0, -1, -1);
@@ -111,7 +111,7 @@ static int disable(int fd)
 }
 
 /* Writers on all CPUs in turn; they wait. */
-static int start_writers(FIXTURE_DATA(shared) *self, int nr, unsigned int nr_each)
+static int start_writers(struct _test_data_shared *self, int nr, unsigned int nr_each)
 {
 	for (int i = 0; i < nr; i++) {
 		pid_t pid = start_writer(self->writers, i, test_cpu(i % self->nr_cpus), nr_each,
@@ -124,12 +124,12 @@ static int start_writers(FIXTURE_DATA(shared) *self, int nr, unsigned int nr_eac
 	return wait_count(&self->writers->ready, nr);
 }
 
-static void let_go(FIXTURE_DATA(shared) *self)
+static void let_go(struct _test_data_shared *self)
 {
 	__atomic_store_n(&self->writers->go, 1, __ATOMIC_RELEASE);
 }
 
-static int end_writers(FIXTURE_DATA(shared) *self)
+static int end_writers(struct _test_data_shared *self)
 {
 	int failed;
 
@@ -190,14 +190,14 @@ static void tally_add(struct tally *t, const struct out_record *rec)
 	t->records[slot]++;
 }
 
-static void tally_init(struct tally *t, const FIXTURE_DATA(shared) *self)
+static void tally_init(struct tally *t, const struct _test_data_shared *self)
 {
 	memset(t, 0, sizeof(*t));
 	memcpy(t->pid, self->pid, sizeof(self->pid));
 	t->nr = self->nr_pids;
 }
 
-static void tally_read(struct tally *t, FIXTURE_DATA(shared) *self)
+static void tally_read(struct tally *t, struct _test_data_shared *self)
 {
 	int ret;
 
@@ -220,7 +220,7 @@ static long tally_sum(const struct tally *t)
 }
 
 /* Write one more record, so that what was lost before it is reported. */
-static void flush_lost(struct tally *t, FIXTURE_DATA(shared) *self)
+static void flush_lost(struct tally *t, struct _test_data_shared *self)
 {
 	enable(self->fd);
 	t->pid[t->nr] = gettid();
@@ -339,7 +339,7 @@ FIXTURE_TEARDOWN(redirect)
 	EXPECT_EQ(0, pinned_kb());
 }
 
-static int open_pair(FIXTURE_DATA(redirect) *self, pid_t pid0, int cpu0, pid_t pid1, int cpu1)
+static int open_pair(struct _test_data_redirect *self, pid_t pid0, int cpu0, pid_t pid1, int cpu1)
 {
 	self->fd[0] = perf_open(&self->attr, pid0, cpu0, -1);
 	self->fd[1] = perf_open(&self->attr, pid1, cpu1, -1);
@@ -353,7 +353,7 @@ static int open_pair(FIXTURE_DATA(redirect) *self, pid_t pid0, int cpu0, pid_t p
 }
 
 /* How many names come from the event @n? */
-static int records_of(FIXTURE_DATA(redirect) *self, int n)
+static int records_of(struct _test_data_redirect *self, int n)
 {
 	__u64 id = perf_id(self->fd[n]);
 	int ret, found = 0;
@@ -839,7 +839,7 @@ TEST_F(shared, paused)
  * The last records are there, the newest ones first. One is missing only if it is
  * counted as lost, which a writer has others do that sleeps for a whole lap.
  */
-static void check_newest(struct __test_metadata *_metadata, FIXTURE_DATA(shared) *self,
+static void check_newest(struct __test_metadata *_metadata, struct _test_data_shared *self,
 			 struct tally *t, long written, long lost)
 {
 	long next[NR_WRITERS], records = 0, missing = 0, number;

@@ -129,7 +129,7 @@ FIXTURE_TEARDOWN(storm)
 
 /* ---- the events */
 
-static int open_nmi(FIXTURE_DATA(storm) *self, int i)
+static int open_nmi(struct _test_data_storm *self, int i)
 {
 	struct source *s = &self->nmi_source[i];
 	struct perf_event_attr attr;
@@ -146,7 +146,7 @@ static int open_nmi(FIXTURE_DATA(storm) *self, int i)
 }
 
 /* The inherited event of this process owns the buffer. */
-static int open_events(FIXTURE_DATA(storm) *self, unsigned int pages)
+static int open_events(struct _test_data_storm *self, unsigned int pages)
 {
 	struct perf_event_attr attr;
 
@@ -168,7 +168,7 @@ static int open_events(FIXTURE_DATA(storm) *self, unsigned int pages)
 	return 0;
 }
 
-static int start_task(FIXTURE_DATA(storm) *self, int cpu, bool maps)
+static int start_task(struct _test_data_storm *self, int cpu, bool maps)
 {
 	int i = self->nr_tasks;
 	struct source *s = &self->task_source[i];
@@ -183,7 +183,7 @@ static int start_task(FIXTURE_DATA(storm) *self, int cpu, bool maps)
 	return 0;
 }
 
-static int start_tasks(FIXTURE_DATA(storm) *self, bool maps)
+static int start_tasks(struct _test_data_storm *self, bool maps)
 {
 	for (int i = 0; i < self->nr_cpus; i++) {
 		if (start_task(self, test_cpu(i), false))
@@ -194,7 +194,7 @@ static int start_tasks(FIXTURE_DATA(storm) *self, bool maps)
 	return wait_count(&self->writers->ready, self->nr_tasks);
 }
 
-static void all_events(FIXTURE_DATA(storm) *self, int request)
+static void all_events(struct _test_data_storm *self, int request)
 {
 	for (int i = 0; i < self->nr_cpus; i++)
 		ioctl(self->nmi[i], request, 0);
@@ -204,7 +204,7 @@ static void all_events(FIXTURE_DATA(storm) *self, int request)
 
 /* ---- the records */
 
-static int wrong(FIXTURE_DATA(storm) *self, const char *what)
+static int wrong(struct _test_data_storm *self, const char *what)
 {
 	const struct out_record *rec = &self->rec;
 
@@ -216,7 +216,7 @@ static int wrong(FIXTURE_DATA(storm) *self, const char *what)
 	return -1;
 }
 
-static struct source *source_of(FIXTURE_DATA(storm) *self)
+static struct source *source_of(struct _test_data_storm *self)
 {
 	const struct out_record *rec = &self->rec;
 
@@ -235,7 +235,7 @@ static struct source *source_of(FIXTURE_DATA(storm) *self)
  * Who began first isn't always first in the buffer: the two were writing at the
  * same time. On one CPU that takes an NMI in the middle of a task's record.
  */
-static void see_overlap(FIXTURE_DATA(storm) *self)
+static void see_overlap(struct _test_data_storm *self)
 {
 	const struct out_record *rec = &self->rec;
 	__u64 *newest = &self->newest[rec->cpu % MAX_CPUS];
@@ -248,7 +248,7 @@ static void see_overlap(FIXTURE_DATA(storm) *self)
 	self->cpu = rec->cpu;
 }
 
-static int add_record(FIXTURE_DATA(storm) *self)
+static int add_record(struct _test_data_storm *self)
 {
 	const struct out_record *rec = &self->rec;
 	struct source *s;
@@ -285,7 +285,7 @@ static int add_record(FIXTURE_DATA(storm) *self)
 	return 0;
 }
 
-static int read_all(FIXTURE_DATA(storm) *self)
+static int read_all(struct _test_data_storm *self)
 {
 	const char *why;
 	int ret;
@@ -300,7 +300,7 @@ static int read_all(FIXTURE_DATA(storm) *self)
 	return ret;
 }
 
-static bool seen_enough(const FIXTURE_DATA(storm) *self)
+static bool seen_enough(const struct _test_data_storm *self)
 {
 	return self->samples >= MIN_SAMPLES && self->found - self->samples >= MIN_RECORDS &&
 	       self->out.wraps >= MIN_WRAPS && self->lost >= MIN_LOST &&
@@ -308,7 +308,7 @@ static bool seen_enough(const FIXTURE_DATA(storm) *self)
 }
 
 /* The reader keeps up, then makes a pause in which the buffer overflows. */
-static void read_storm(FIXTURE_DATA(storm) *self)
+static void read_storm(struct _test_data_storm *self)
 {
 	__u64 end = clock_ns() + SECONDS * 1000000000ULL;
 	unsigned int round;
@@ -323,7 +323,7 @@ static void read_storm(FIXTURE_DATA(storm) *self)
 
 /* ---- the numbers */
 
-static __u64 missing_in_all(const FIXTURE_DATA(storm) *self)
+static __u64 missing_in_all(const struct _test_data_storm *self)
 {
 	__u64 sum = 0;
 
@@ -341,7 +341,7 @@ static void add_tail(struct source *s, __u64 written)
 		s->missing += written - s->next;
 }
 
-static void check_nmis(struct __test_metadata *_metadata, FIXTURE_DATA(storm) *self)
+static void check_nmis(struct __test_metadata *_metadata, struct _test_data_storm *self)
 {
 	struct event_count count;
 
@@ -363,7 +363,7 @@ static __u64 lost_of(int fd)
 	return count.lost;
 }
 
-static void check_tasks(struct __test_metadata *_metadata, FIXTURE_DATA(storm) *self)
+static void check_tasks(struct __test_metadata *_metadata, struct _test_data_storm *self)
 {
 	__u64 lost = 0, missing = 0;
 
@@ -376,7 +376,7 @@ static void check_tasks(struct __test_metadata *_metadata, FIXTURE_DATA(storm) *
 }
 
 /* One more record, for the LOST record before it. */
-static void flush_lost(FIXTURE_DATA(storm) *self)
+static void flush_lost(struct _test_data_storm *self)
 {
 	struct source *s = &self->task_source[self->nr_tasks];
 
@@ -392,13 +392,13 @@ static void flush_lost(FIXTURE_DATA(storm) *self)
 }
 
 /* All that they have written is attempted, and nothing of their end. */
-static int stop_tasks(FIXTURE_DATA(storm) *self)
+static int stop_tasks(struct _test_data_storm *self)
 {
 	__atomic_store_n(&self->writers->stop, 1, __ATOMIC_RELAXED);
 	return wait_count(&self->writers->finished, self->nr_tasks);
 }
 
-static int end_tasks(FIXTURE_DATA(storm) *self)
+static int end_tasks(struct _test_data_storm *self)
 {
 	int failed = 0;
 
@@ -410,7 +410,7 @@ static int end_tasks(FIXTURE_DATA(storm) *self)
 	return failed;
 }
 
-static void report(FIXTURE_DATA(storm) *self)
+static void report(struct _test_data_storm *self)
 {
 	printf("# %d CPUs: %llu NMI samples, %llu records of tasks, %llu lost\n",
 	       self->nr_cpus, self->samples, self->found - self->samples, self->lost);
