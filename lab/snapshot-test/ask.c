@@ -3,9 +3,11 @@
  * Sends a command to perf record's control FIFO and waits for the answer. Prints the
  * two times, as seconds of CLOCK_MONOTONIC.
  *
- * usage: ask CONTROL ACK COMMAND PID
+ * usage: ask CONTROL ACK COMMAND PID [NUMBER]
  *
- * PID is perf's: when it has ended there will be no answer.
+ * PID is perf's: when it has ended there will be no answer. The command is sent NUMBER
+ * times at once, and as many answers are waited for: two readers of one FIFO would
+ * take each other's bytes.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -65,18 +67,23 @@ static int wait_for_answer(int fd, pid_t perf, double until)
 
 int main(int argc, char **argv)
 {
+	int control, ack, number, i, failed = 0;
 	double before;
-	int control, ack;
 
-	if (argc != 5) {
-		fprintf(stderr, "usage: %s CONTROL ACK COMMAND PID\n", argv[0]);
+	if (argc != 5 && argc != 6) {
+		fprintf(stderr, "usage: %s CONTROL ACK COMMAND PID [NUMBER]\n", argv[0]);
 		return EXIT_FAILURE;
 	}
+	number = argc == 6 ? atoi(argv[5]) : 1;
 	control = open_fifo(argv[1]);
 	ack = open_fifo(argv[2]);
 
 	before = now();
-	if (dprintf(control, "%s\n", argv[3]) < 0 || wait_for_answer(ack, atoi(argv[4]), before + LIMIT)) {
+	for (i = 0; i < number && !failed; i++)
+		failed = dprintf(control, "%s\n", argv[3]) < 0;
+	for (i = 0; i < number && !failed; i++)
+		failed = wait_for_answer(ack, atoi(argv[4]), before + LIMIT);
+	if (failed) {
 		fprintf(stderr, "no answer to %s in %.1f s\n", argv[3], now() - before);
 		return EXIT_FAILURE;
 	}

@@ -87,9 +87,10 @@ start_record() {
 	}
 }
 
-# ask COMMAND - and wait for perf's answer. Prints nothing; the times are in ask.log.
+# ask COMMAND [NUMBER] - of times, and wait for as many answers of perf. Prints nothing;
+# the times are in ask.log.
 ask() {
-	"$bin/ask" ctl ack "$1" "$recorder" >ask.log 2>ask.err || {
+	"$bin/ask" ctl ack "$1" "$recorder" "${2-1}" >ask.log 2>ask.err || {
 		sed 's/^/# /' ask.err
 		head -n 15 record.log | sed 's/^/# /'
 		complain "perf did not acknowledge $1"
