@@ -7,7 +7,7 @@
 unexport BUILD LINUX
 
 .PHONY: help compose export patches kernel perf demo shell bench bench-long \
-	check check-user check-vm check-model check-series check-debug clean
+	check check-user check-vm check-model check-builds check-series check-debug clean
 
 help:		## this list
 	@awk -F ':.*## *' '/^[a-z-]+:.*##/ { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,7 +51,10 @@ check-vm:	## kselftests, perf's tests, and perf record, in the virtual machine
 check-model:	## its part with perf on the model of Intel PT and Intel BTS
 	@lab/check model
 
-check-series: 	## git am, checkpatch, sparse, W=1; each commit builds and passes (slow)
+check-builds:	## git am, checkpatch, sparse, W=1; each commit builds (slow)
+	@lab/check builds
+
+check-series:	## ditto, and each commit passes the tests that it has (very slow)
 	@lab/check commits
 
 check-debug:	## the tests of check-vm with KASAN and lockdep, and with KCSAN
