@@ -333,6 +333,38 @@ static void test_conversion(bool backward)
 		   backward ? "backward" : "forward", error ?: "anywhere");
 }
 
+static struct perf_output_handle in_flight;
+static bool is_in_flight;
+
+static void finish_in_flight(void)
+{
+	finish(&in_flight);
+	is_in_flight = false;
+}
+
+/* Who found the buffer private may be in the middle of a record. */
+static void test_conversion_waits(void)
+{
+	struct reader reader;
+	const char *error;
+
+	begin(PAGES, false, false, false);
+	reader_init(&reader);
+	is_in_flight = start(&in_flight);
+	on_grace_period = finish_in_flight;
+	if (!is_in_flight || perf_output_share(buffer, false))
+		abort();
+	on_grace_period = NULL;
+
+	write_record();
+	this_cpu->end = published();
+	error = is_in_flight ? "it did not wait" : audit(&reader);
+	tap_result(!error,
+		   "a buffer becomes a shared one when its last private writer has left: %s",
+		   error ?: "fine");
+	end();
+}
+
 void call_tests(void)
 {
 	test_as_private();
@@ -350,4 +382,5 @@ void call_tests(void)
 	test_page();
 	test_conversion(false);
 	test_conversion(true);
+	test_conversion_waits();
 }

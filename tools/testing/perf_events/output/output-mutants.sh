@@ -56,6 +56,8 @@ try "publishes what is reserved" \
 	's/if (pos != end \&\& atomic_long_read(&sh->reserved) - pos == bytes)/if (pos != end)/'
 try "takes no notice of who wants to be woken" \
 	's/shared_advance(&sh->wanted, .*);/wake = false;/'
+try "doesn't wait for those who found the buffer private" \
+	'/^int perf_output_share(/,/^}/s/synchronize_rcu();//'
 
 echo "1..$count"
 [ $failed = 0 ]

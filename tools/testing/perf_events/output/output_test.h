@@ -65,6 +65,7 @@ struct reader {
 extern struct perf_buffer *buffer;
 extern const char *volatile writer_error;
 extern unsigned long wakeups;
+extern void (*on_grace_period)(void);	/* what happens meanwhile, if anything */
 
 void buffer_new(int pages, bool overwrite, bool backward, bool shared);
 void buffer_free(void);

@@ -11,6 +11,7 @@ __thread struct cpu *this_cpu;
 struct perf_buffer *buffer;
 const char *volatile writer_error;
 unsigned long wakeups;
+void (*on_grace_period)(void);
 
 /* Who fills each word of the buffer now: 0, or a writer's number plus one. */
 static unsigned char *owners;
@@ -84,6 +85,9 @@ void rcu_read_unlock(void)
 
 void synchronize_rcu(void)
 {
+	if (on_grace_period)
+		on_grace_period();
+
 	for (int i = 0; i < CPUS; i++) {
 		/* A full barrier, for the stores that readers must see or be waited for. */
 		unsigned long turn = __atomic_fetch_add(&cpus[i].rcu_turn, 0, __ATOMIC_SEQ_CST);
@@ -129,6 +133,12 @@ void cpu_leave(void)
 	this_cpu = NULL;
 }
 
+/* A private buffer becomes a shared one when nobody writes to it as the former. */
+static bool writes_shared(const struct perf_output_handle *handle)
+{
+	return READ_ONCE(handle->rb->nest) == PERF_NEST_SHARED;
+}
+
 /* Each word has one writer at a time, whatever the reader says. */
 static void own(const struct perf_output_handle *handle, unsigned char from,
 		unsigned char to)
@@ -157,7 +167,7 @@ bool write_begin(struct perf_output_handle *handle, unsigned int size)
 	if (perf_output_begin(handle, &data, &cpu->event, size))
 		return false;
 
-	if (!handle->rb->shared)
+	if (!writes_shared(handle))
 		return true;
 
 	end = handle->shared_start + handle->shared_size;
@@ -180,7 +190,7 @@ void write_body(struct perf_output_handle *handle, int writer, u64 number,
 
 		perf_output_put(handle, word);
 	}
-	if (handle->rb->shared)
+	if (writes_shared(handle))
 		own(handle, this_cpu->id + 1, 0);
 	perf_output_end(handle);
 }
