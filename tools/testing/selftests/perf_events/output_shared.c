@@ -740,6 +740,37 @@ TEST_F(redirect, wakes_up_after_events)
 	}
 }
 
+/* With a signal of its own each: it is queued, and tells the descriptor. */
+static void notify(int fd, int signal)
+{
+	fcntl(fd, F_SETOWN, getpid());
+	fcntl(fd, F_SETSIG, signal);
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC);
+}
+
+/* Each event tells its own owner, whoever maps the buffer that it writes to. */
+TEST_F(redirect, sigio)
+{
+	const struct timespec ten_seconds = { .tv_sec = 10 };
+	siginfo_t info;
+	sigset_t set;
+
+	attr_output(&self->attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+	self->attr.sample_period = 1;
+	ASSERT_EQ(0, open_pair(self, 0, test_cpu(0), 0, test_cpu(1)));
+	for (int n = 0; n < 2; n++) {
+		sigemptyset(&set);
+		sigaddset(&set, SIGRTMIN + n);
+		ASSERT_EQ(0, sigprocmask(SIG_BLOCK, &set, NULL));
+		notify(self->fd[n], SIGRTMIN + n);
+		pin_to_cpu(test_cpu(n));
+		page_fault();
+		ASSERT_EQ(SIGRTMIN + n, sigtimedwait(&set, &info, &ten_seconds))
+			TH_LOG("event %d", n);
+		EXPECT_EQ(self->fd[n], info.si_fd);
+	}
+}
+
 /* The watermark counts the bytes of all. */
 TEST_F(redirect, watermark)
 {
