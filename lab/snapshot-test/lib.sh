@@ -79,7 +79,7 @@ load_ends() {
 start_record() {
 	rm -f ctl ack
 	mkfifo ctl ack
-	perf record "${clock[@]}" "$@" --control fifo:ctl,ack >record.log 2>&1 &
+	perf record "${clock[@]}" --control fifo:ctl,ack "$@" >record.log 2>&1 &
 	recorder=$!
 	ask ping || {
 		head -n 15 record.log | sed 's/^/# /'
