@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * pushf and popf, and the flags that a system call and a signal handler see. Exit
- * status 1: the trap flag was set in one of them. It goes the same way with the
- * trap flag and without, as a debugger's is seen.
+ * status 1: the trap flag was set in one of them, or taken out of another number. It
+ * goes the same way with the trap flag and without, as a debugger's is seen.
  */
 #include "program.h"
 
 #define TF		0x100
+/* Those that a program has at least, and two that compares set. */
+#define FLAGS		0x246
 #define SIGUSR1		10
 #define SA_SIGINFO	4
 #define SA_RESTORER	0x04000000
@@ -58,6 +60,15 @@ function _start
 	mov	%eax, %r15d
 	or	%r11, %r13
 	collect_flags
+
+	/* Without one, what looks like the flags there is a number as any other. */
+	push	$FLAGS
+	popf
+	mov	$(FLAGS | TF), %r11d
+	nop
+	nop
+	not	%r11d
+	or	%r11, %r13
 
 	mov	$SIGUSR1, %edi
 	lea	on_usr1(%rip), %rsi
