@@ -7,7 +7,8 @@
 unexport BUILD LINUX
 
 .PHONY: help compose export patches kernel perf demo shell bench bench-long \
-	check check-user check-vm check-model check-builds check-series check-debug clean
+	check check-user check-vm check-model check-builds check-series check-debug \
+	check-long clean
 
 help:		## this list
 	@awk -F ':.*## *' '/^[a-z-]+:.*##/ { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +60,10 @@ check-series:	## ditto, and each commit passes the tests that it has (very slow)
 
 check-debug:	## the tests of check-vm with KASAN and lockdep, and with KCSAN
 	@lab/check debug kcsan
+
+check-long: compose	## many millions of records from many writers, deep models (slow)
+	@$(MAKE) --no-print-directory -C build/linux/tools/testing/perf_events/output \
+		O=$(CURDIR)/build/harness/output check-long
 
 clean:		## remove build/
 	rm -rf build
