@@ -150,6 +150,12 @@ struct shared_block {
 
 /**
  * struct perf_output_shared - what writers of a buffer share
+ * @size: of the buffer
+ * @block_size: of a block
+ * @block_log2: the same
+ * @blocks_log2: number of blocks
+ * @backward: the buffer is written from its end
+ * @paused: SHARED_PAUSED_*, written with perf_buffer::event_lock held
  * @reserved: everything below belongs to a writer or was written
  * @complete: everything below is written; beginning of a block
  * @lost: records lost and not yet reported by a LOST record
@@ -157,18 +163,21 @@ struct shared_block {
  * @wakeup: the last multiple of the watermark that woke the reader
  * @wanted: end of the last sample for which the reader is to be woken
  * @woken: what was published when it was woken for @wanted
- * @paused: SHARED_PAUSED_*, written with perf_buffer::event_lock held
  * @page_busy: somebody writes to the control page's counter part
- * @backward: the buffer is written from its end
- * @size_log2: of the buffer
- * @block_log2: of a block
  * @blocks: of the buffer
  *
- * The first two change with every record and with every block: each has a cache
- * line of its own.
+ * What all read and hardly anybody writes, what changes with every record, and what
+ * changes with every block at most, each have cache lines of their own.
  */
 struct perf_output_shared {
-	atomic_long_t		reserved;
+	unsigned long		size;
+	unsigned long		block_size;
+	unsigned char		block_log2;
+	unsigned char		blocks_log2;
+	bool			backward;
+	int			paused;
+
+	atomic_long_t		reserved ____cacheline_aligned_in_smp;
 
 	atomic_long_t		complete ____cacheline_aligned_in_smp;
 	atomic_long_t		lost;
@@ -176,11 +185,7 @@ struct perf_output_shared {
 	atomic_long_t		wakeup;
 	atomic_long_t		wanted;
 	atomic_long_t		woken;
-	int			paused;
 	atomic_t		page_busy;
-	bool			backward;
-	unsigned char		size_log2;
-	unsigned char		block_log2;
 
 	struct shared_block	blocks[] ____cacheline_aligned_in_smp;
 };
@@ -189,36 +194,26 @@ struct perf_output_shared {
 static inline unsigned long shared_flip(const struct perf_output_shared *sh,
 					unsigned long pos)
 {
-	return sh->backward ? -pos : pos;
-}
-
-static inline unsigned long shared_size(const struct perf_output_shared *sh)
-{
-	return 1UL << sh->size_log2;
-}
-
-static inline unsigned long shared_block_size(const struct perf_output_shared *sh)
-{
-	return 1UL << sh->block_log2;
+	return unlikely(sh->backward) ? -pos : pos;
 }
 
 static inline unsigned long shared_block_start(const struct perf_output_shared *sh,
 					       unsigned long pos)
 {
-	return pos & -shared_block_size(sh);
+	return pos & -sh->block_size;
 }
 
 static inline struct shared_block *shared_block(struct perf_output_shared *sh,
 						unsigned long pos)
 {
-	return &sh->blocks[(pos & (shared_size(sh) - 1)) >> sh->block_log2];
+	return &sh->blocks[(pos & (sh->size - 1)) >> sh->block_log2];
 }
 
 /* What was committed in the block of @pos when its present lap began. */
 static inline unsigned long shared_lap(const struct perf_output_shared *sh,
 				       unsigned long pos)
 {
-	return pos >> sh->size_log2 << sh->block_log2;
+	return (pos & -sh->size) >> sh->blocks_log2;
 }
 
 /* Raise @value to at least @to. Whoever is faster must be ahead. */
@@ -251,14 +246,14 @@ static bool shared_has_room(struct perf_buffer *rb, unsigned long head,
 	unsigned long complete, tail;
 
 	complete = atomic_long_read_acquire(&sh->complete);	/* B */
-	if (head + size - complete > shared_size(sh))
+	if (head + size - complete > sh->size)
 		return false;
 
 	if (rb->overwrite)
 		return true;
 
 	tail = shared_flip(sh, smp_load_acquire(&rb->user_page->data_tail));	/* C */
-	return CIRC_SPACE(head, tail, shared_size(sh)) >= size;
+	return CIRC_SPACE(head, tail, sh->size) >= size;
 }
 
 /*
@@ -294,7 +289,7 @@ static void shared_locate(struct perf_output_handle *handle)
 	int shift = PAGE_SHIFT + page_order(rb);
 	unsigned long offset = handle->shared_start;
 
-	if (rb->shared->backward)
+	if (unlikely(rb->shared->backward))
 		offset = -(offset + handle->shared_size);
 
 	handle->page = (offset >> shift) & (rb->nr_pages - 1);
@@ -326,27 +321,22 @@ static unsigned long shared_take_lost(struct perf_output_shared *sh)
 	return atomic_long_xchg(&sh->lost, 0);
 }
 
-struct shared_lost_record {
-	struct perf_event_header	header;
-	u64				id;
-	u64				lost;
-};
-
-static unsigned int shared_lost_size(struct perf_event *event)
-{
-	unsigned int size = sizeof(struct shared_lost_record);
-
-	if (event->attr.sample_id_all)
-		size += event->id_header_size;
-
-	return size;
-}
-
-static void shared_report_lost(struct perf_output_handle *handle,
-			       struct perf_sample_data *data, unsigned long lost)
+/**
+ * perf_output_report_lost - write a LOST record, into a private or a shared buffer
+ * @handle: with perf_output_lost_size() bytes more than its record needs
+ * @data: of the record
+ * @lost: records that were lost
+ *
+ * Not where perf_output_begin() is: there, each record would pay for the registers
+ * and the stack that this one needs.
+ *
+ * Context: any, NMI included.
+ */
+void perf_output_report_lost(struct perf_output_handle *handle,
+			     struct perf_sample_data *data, unsigned long lost)
 {
 	struct perf_event *event = handle->event;
-	struct shared_lost_record record = {
+	struct perf_lost_record record = {
 		.header = {
 			.type	= PERF_RECORD_LOST,
 			.size	= sizeof(record),
@@ -393,7 +383,7 @@ int perf_output_begin_shared(struct perf_output_handle *handle,
 
 	lost = shared_take_lost(sh);
 	if (unlikely(lost))
-		size += shared_lost_size(event);
+		size += perf_output_lost_size(event);
 
 	if (unlikely(!shared_reserve(rb, size, &handle->shared_start))) {
 		shared_lose(sh, event, lost + 1);
@@ -408,7 +398,7 @@ int perf_output_begin_shared(struct perf_output_handle *handle,
 	shared_locate(handle);
 
 	if (unlikely(lost))
-		shared_report_lost(handle, data, lost);
+		perf_output_report_lost(handle, data, lost);
 
 	return 0;
 }
@@ -421,17 +411,18 @@ static void shared_commit(struct perf_output_shared *sh, unsigned long start,
 			  unsigned int size)
 {
 	unsigned long end = start + size;
-	unsigned long pos, next, stop;
+	unsigned long next = start, pos, stop;
 	struct shared_block *block;
 
-	for (pos = start; pos != end; pos = next) {
+	do {
+		pos = next;
 		block = shared_block(sh, pos);
-		stop = shared_block_start(sh, pos) + shared_block_size(sh);
+		stop = shared_block_start(sh, pos) + sh->block_size;
 		next = min(end, stop);
-		if (next == stop)
+		if (unlikely(next == stop))
 			WRITE_ONCE(block->cut, next == end ? end : start);
 		atomic_long_add_return(next - pos, &block->committed);	/* E */
-	}
+	} while (unlikely(next != end));
 }
 
 /*
@@ -451,15 +442,15 @@ static void shared_commit(struct perf_output_shared *sh, unsigned long start,
 static unsigned long shared_look(struct perf_output_shared *sh,
 				 unsigned long *complete)
 {
-	unsigned long was = *complete, end = was + shared_size(sh);
+	unsigned long was = *complete, end = was + sh->size;
 	unsigned long pos, bytes, cut = was;
 	struct shared_block *block;
 
-	for (pos = was; pos != end; pos += shared_block_size(sh)) {
+	for (pos = was; pos != end; pos += sh->block_size) {
 		block = shared_block(sh, pos);
 		bytes = atomic_long_read_acquire(&block->committed);	/* G */
 		bytes -= shared_lap(sh, pos);
-		if (bytes < shared_block_size(sh))
+		if (bytes < sh->block_size)
 			break;
 		cut = READ_ONCE(block->cut);
 	}
@@ -547,7 +538,7 @@ static void shared_publish(struct perf_output_handle *handle)
 	was = atomic_long_read_acquire(&sh->complete);	/* F */
 	complete = was;
 	upto = shared_look(sh, &complete);
-	if (complete != was)
+	if (unlikely(complete != was))
 		shared_advance(&sh->complete, complete);	/* I */
 
 	/* If it was before, who raised ->complete to here shows it. */
@@ -659,36 +650,39 @@ void perf_output_page_end(struct perf_buffer *rb)
 
 static struct perf_output_shared *shared_alloc(struct perf_buffer *rb, bool backward)
 {
-	unsigned int size_log2 = rb->nr_pages ? ilog2(perf_data_size(rb)) : 0;
+	unsigned long size = perf_data_size(rb);
+	unsigned int size_log2 = size ? ilog2(size) : 0;
 	unsigned int block_log2 = clamp_t(int, (int)size_log2 - SHARED_BLOCKS_LOG2,
 					  SHARED_BLOCK_MIN_LOG2,
 					  SHARED_BLOCK_MAX_LOG2);
-	size_t nr_blocks = perf_data_size(rb) >> block_log2;
+	size_t nr_blocks = size >> block_log2;
 	struct perf_output_shared *sh;
 
 	sh = kzalloc(struct_size(sh, blocks, nr_blocks), GFP_KERNEL);
 	if (!sh)
 		return NULL;
 
-	sh->backward = backward;
-	sh->size_log2 = size_log2;
+	sh->size = size;
+	sh->block_size = 1UL << block_log2;
 	sh->block_log2 = block_log2;
+	sh->blocks_log2 = nr_blocks ? ilog2(nr_blocks) : 0;
+	sh->backward = backward;
 	return sh;
 }
 
 /* What was written to the buffer when it was private is written by one writer. */
 static void shared_set_position(struct perf_output_shared *sh, unsigned long pos)
 {
-	unsigned long start = pos & -shared_size(sh), next;
+	unsigned long start = pos & -sh->size, next;
 
 	atomic_long_set(&sh->reserved, pos);
 	atomic_long_set(&sh->complete, shared_block_start(sh, pos));
 
-	for (; start != (pos & -shared_size(sh)) + shared_size(sh); start = next) {
-		next = start + shared_block_size(sh);
+	for (; start != (pos & -sh->size) + sh->size; start = next) {
+		next = start + sh->block_size;
 		atomic_long_set(&shared_block(sh, start)->committed,
 				shared_lap(sh, start) +
-				clamp_t(long, pos - start, 0, shared_block_size(sh)));
+				clamp_t(long, pos - start, 0, sh->block_size));
 	}
 }
 

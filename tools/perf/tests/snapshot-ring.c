@@ -231,10 +231,62 @@ static int check_left(struct model *m, u64 first)
 	return 0;
 }
 
+/* A walk must come by all COMMs and all samples from @next on, in order */
+struct seen {
+	struct model	*m;
+	u64		comm;
+	u64		samples;
+	bool		bad;
+};
+
+static int see_comm(void *arg, const union perf_event *event)
+{
+	struct seen *seen = arg;
+
+	while (type_of(seen->m, seen->comm) != PERF_RECORD_COMM)
+		seen->comm++;
+	if (!is_record(seen->m, event, seen->comm++))
+		seen->bad = true;
+	return 0;
+}
+
+static void see_sample(void *arg, const union perf_event *event)
+{
+	struct seen *seen = arg;
+
+	if (type_of(seen->m, nr_of(event)) != PERF_RECORD_SAMPLE ||
+	    !is_record(seen->m, event, nr_of(event)))
+		seen->bad = true;
+	seen->samples++;
+}
+
+static int check_seen(const struct seen *seen, u64 end)
+{
+	CHECK(!seen->bad);
+	CHECK(!count_type(seen->m, seen->comm, end, PERF_RECORD_COMM));
+	return 0;
+}
+
+static int check_walk(struct model *m, u64 first)
+{
+	struct snapshot_ring_count count = { .samples = 0 };
+	struct seen seen = { .m = m, .comm = first };
+	struct snapshot_ring_visitor visitor = {
+		.wanted	= see_comm,
+		.sample	= see_sample,
+		.arg	= &seen,
+	};
+
+	CHECK(!snapshot_ring__walk_taken(m->ring, &count, &visitor));
+	CHECK(!check_count(m, &count, first, m->appended));
+	CHECK(!check_seen(&seen, m->appended));
+	CHECK(seen.samples == count.samples);
+	return 0;
+}
+
 static int test_newest(size_t size, size_t max_size)
 {
 	u64 taken, capacity = max(size, SNAPSHOT_RING_MIN_SIZE);
-	struct snapshot_ring_count count = { .samples = 0 };
 	struct model m;
 	s64 first;
 	int i;
@@ -250,8 +302,7 @@ static int test_newest(size_t size, size_t max_size)
 	CHECK(first > 0);
 	CHECK(!check_left(&m, first));
 	CHECK(!check_count(&m, snapshot_ring__dropped(m.ring), 0, first));
-	CHECK(!snapshot_ring__walk_taken(m.ring, &count, NULL, NULL));
-	CHECK(!check_count(&m, &count, first, m.appended));
+	CHECK(!check_walk(&m, first));
 
 	CHECK(!snapshot_ring__fold_taken(m.ring));
 	CHECK(!snapshot_ring__release(m.ring));
@@ -328,6 +379,31 @@ static int test_overflow_meanwhile(bool ok)
 	return 0;
 }
 
+/* What came since is seen by a walk, wherever it is by now, and still there after it */
+static int test_new(int rounds)
+{
+	struct seen seen = { .bad = false };
+	struct snapshot_ring_visitor visitor = { .wanted = see_comm, .arg = &seen };
+	struct model m;
+	int i;
+
+	CHECK(!model__init(&m, SNAPSHOT_RING_MIN_SIZE, 65528));
+	CHECK(!append(&m, 200));
+	snapshot_ring__take(m.ring);
+	seen.m = &m;
+	seen.comm = m.appended;
+	for (i = 0; i < rounds; i++)
+		CHECK(!append(&m, 10));
+	CHECK(!snapshot_ring__walk_new(m.ring, &visitor));
+	CHECK(!check_seen(&seen, m.appended));
+	CHECK(!snapshot_ring__fold_taken(m.ring));
+	CHECK(!snapshot_ring__release(m.ring));
+	CHECK(!snapshot_ring__drop(m.ring));
+	CHECK(!check_left(&m, m.appended));
+	model__exit(&m);
+	return 0;
+}
+
 /* A dump failed: the next has the same, and what came since, as far as it fits */
 static int test_give_back(int rounds, unsigned int since, bool all)
 {
@@ -397,6 +473,9 @@ static int test__snapshot_ring(struct test_suite *test __maybe_unused,
 	CHECK(!test_twice());
 	CHECK(!test_overflow_meanwhile(true));
 	CHECK(!test_overflow_meanwhile(false));
+	/* Nothing, and until most of it has been evicted */
+	for (i = 0; i < 100; i++)
+		CHECK(!test_new(i));
 	/* The oldest chunk begins with a record, or in the middle of one */
 	for (i = 100; i < 120; i++) {
 		CHECK(!test_give_back(i, 0, true));

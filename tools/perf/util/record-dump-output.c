@@ -40,11 +40,26 @@ int dump_writer__begin(struct dump_writer *writer, struct data_append *app,
 	return zstd_init(&writer->zstd, level) ? -ENOMEM : 0;
 }
 
+/* The header tells what compression has made of all that was dumped */
+static void note_ratio(struct dump_writer *writer)
+{
+	struct perf_session *session = writer->app->session;
+	u64 to;
+
+	session->bytes_transferred += writer->from;
+	session->bytes_compressed += writer->to;
+	to = session->bytes_compressed;
+	if (to)
+		session->header.env.comp_ratio = (session->bytes_transferred + to / 2) / to;
+}
+
 void dump_writer__end(struct dump_writer *writer)
 {
 	if (writer->level)
 		zstd_fini(&writer->zstd);
 	zfree(&writer->record);
+	if (!writer->left)
+		note_ratio(writer);
 }
 
 static int write_compressed(struct dump_writer *writer, const void *buf, size_t size)
@@ -61,6 +76,8 @@ static int write_compressed(struct dump_writer *writer, const void *buf, size_t 
 	comp->header.type = PERF_RECORD_COMPRESSED;
 	comp->header.misc = 0;
 	comp->header.size = sizeof(*comp) + n;
+	writer->from += size;
+	writer->to += comp->header.size;
 	return data_append__write(writer->app, comp, comp->header.size);
 }
 

@@ -20,6 +20,8 @@ union perf_event;
  * struct dump_writer - Writes the records of one dump, compressed if wanted
  * @left: how many bytes are yet to be compressed: the last of them end the frame
  * @max:  how many bytes a reader has room for to decompress a record into
+ * @from: how many bytes have been compressed
+ * @to:	  and to how many
  */
 struct dump_writer {
 	struct data_append	*app;
@@ -27,6 +29,8 @@ struct dump_writer {
 	struct zstd_data	zstd;
 	u64			left;
 	size_t			max;
+	u64			from;
+	u64			to;
 	void			*record;
 };
 

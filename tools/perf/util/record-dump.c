@@ -71,8 +71,10 @@ struct record_dump {
 
 	pthread_t		thread;
 	enum dump_state		state;
+	bool			last;
 	u64			size;
 	struct sideband_dump	side;
+	struct sideband_dump	late;
 	struct list_head	aux;
 	struct snapshot_ring_count count;
 	int			err;
@@ -234,6 +236,7 @@ void record_dump__delete(struct record_dump *dump)
 	}
 	free_aux(dump);
 	free(dump->side.data);
+	free(dump->late.data);
 	record_files__exit(&dump->files);
 	data_append__exit(&dump->app);
 	sideband_store__delete(dump->store);
@@ -339,12 +342,10 @@ static int mark_build_id(void *arg, const union perf_event *event)
 	return dump_build_ids__mark(dump->session, event);
 }
 
-/* Those of all that is mapped: which of it samples hit would take long to find out */
 static int mark_build_ids(struct record_dump *dump, struct sideband_dump *side)
 {
 	size_t pos = 0;
 
-	dump_build_ids__begin(dump->session, dump->opts.file_each);
 	while (pos < side->size) {
 		const union perf_event *event = side->data + pos;
 		int err = dump_build_ids__mark(dump->session, event);
@@ -365,8 +366,10 @@ int record_dump__start(struct record_dump *dump)
 	/* Most binaries that there will be are there now, in time to read them */
 	dump->build_ids = !perf_data__is_pipe(session->data) &&
 			  perf_header__has_feat(&session->header, HEADER_BUILD_ID);
-	if (!err && dump->build_ids)
+	if (!err && dump->build_ids) {
+		dump_build_ids__begin(session, dump->opts.file_each);
 		err = mark_build_ids(dump, &side);
+	}
 	if (!err)
 		free(side.data);
 	if (!err)
@@ -383,16 +386,23 @@ static int write_piece(void *arg, void *buf, size_t size)
 	return dump_writer__write(arg, buf, size);
 }
 
+static u64 all_records(const struct record_dump *dump)
+{
+	return dump->side.size + dump->size + dump->late.size;
+}
+
 static int write_records(struct record_dump *dump)
 {
 	struct dump_writer writer;
-	int err = dump_writer__begin(&writer, &dump->app, dump->opts.comp_level,
-				     dump->side.size + dump->size, dump->evlist->core.mmap_len);
+	int err = dump_writer__begin(&writer, &dump->app, dump->opts.comp_level, all_records(dump),
+				     dump->evlist->core.mmap_len);
 
 	if (!err && dump->side.size)
 		err = dump_writer__write(&writer, dump->side.data, dump->side.size);
 	if (!err)
 		err = snapshot_ring__read_taken(dump->ring, write_piece, &writer);
+	if (!err && dump->late.size)
+		err = dump_writer__write(&writer, dump->late.data, dump->late.size);
 	dump_writer__end(&writer);
 	return err;
 }
@@ -441,18 +451,62 @@ static int write_stretch(struct record_dump *dump)
 	return err;
 }
 
+/* Those of all that is mapped: which of it samples hit would take long to find out */
+static int mark_all_build_ids(struct record_dump *dump)
+{
+	int err;
+
+	dump_build_ids__begin(dump->session, dump->opts.file_each);
+	err = mark_build_ids(dump, &dump->side);
+	return err ?: mark_build_ids(dump, &dump->late);
+}
+
+/* The header tells when the first and the last sample of the file were taken */
+static void note_time(void *arg, const union perf_event *event)
+{
+	struct record_dump *dump = arg;
+	struct evlist *evlist = dump->evlist;
+	u64 time;
+
+	if (evlist__parse_sample_timestamp(evlist, (union perf_event *)event, &time))
+		return;
+	if (!evlist->first_sample_time || time < evlist->first_sample_time)
+		evlist->first_sample_time = time;
+	if (time > evlist->last_sample_time)
+		evlist->last_sample_time = time;
+}
+
+/* What the header says about the records that are about to be written */
+static int look_through(struct record_dump *dump)
+{
+	struct snapshot_ring_visitor visitor = {
+		.wanted	= dump->build_ids ? mark_build_id : NULL,
+		.sample	= note_time,
+		.arg	= dump,
+	};
+	int err = dump->build_ids ? mark_all_build_ids(dump) : 0;
+
+	if (dump->opts.file_each) {
+		dump->evlist->first_sample_time = 0;
+		dump->evlist->last_sample_time = 0;
+	}
+	return err ?: snapshot_ring__walk_taken(dump->ring, &dump->count, &visitor);
+}
+
 static int write_dump(struct record_dump *dump)
 {
-	int err = 0;
+	u64 first = dump->evlist->first_sample_time, last = dump->evlist->last_sample_time;
+	int err = look_through(dump);
 
-	if (dump->build_ids)
-		err = mark_build_ids(dump, &dump->side);
-	if (!err)
-		err = snapshot_ring__walk_taken(dump->ring, &dump->count,
-						dump->build_ids ? mark_build_id : NULL, dump);
 	if (!err)
 		err = write_stretch(dump);
-	return err ?: data_append__commit(&dump->app);
+	if (!err)
+		err = data_append__commit(&dump->app);
+	if (err) {
+		dump->evlist->first_sample_time = first;
+		dump->evlist->last_sample_time = last;
+	}
+	return err;
 }
 
 /* *@name is that of the file; return 0 or -errno */
@@ -486,14 +540,23 @@ static int make_dump(struct record_dump *dump, const char **name)
 	return 0;
 }
 
+/* Who reads a pipe has seen a part of the dump, or nobody reads it any more */
+static const char *what_now(const struct record_dump *dump)
+{
+	if (dump->app.broken)
+		return "; no other dump can follow, so recording ends";
+	return dump->last ? "" : "; it is kept for another try";
+}
+
 static void print_result(struct record_dump *dump, const char *name)
 {
 	if (dump->err)
-		pr_err("Failed to dump the memory ring to %s: %s; it is kept for another try\n",
-		       name, dump->err == -EINVAL ? "malformed record" : strerror(-dump->err));
+		pr_err("Failed to dump the memory ring to %s: %s%s\n", name,
+		       dump->err == -EINVAL ? "malformed record" : strerror(-dump->err),
+		       what_now(dump));
 	else if (!quiet)
 		fprintf(stderr, "[ perf record: Dump %s: %" PRIu64 " samples, %.3f MB ]\n", name,
-			dump->count.samples, (dump->side.size + dump->size) / 1024.0 / 1024.0);
+			dump->count.samples, all_records(dump) / 1024.0 / 1024.0);
 }
 
 /* What was dumped is in the file: from now on the store has what later samples need of it */
@@ -570,6 +633,7 @@ static int end_dump(struct record_dump *dump, bool ok)
 	int err;
 
 	zfree(&dump->side.data);
+	zfree(&dump->late.data);
 	/* If it failed then the next dump takes a newer trace */
 	free_aux(dump);
 	if (ok) {
@@ -583,7 +647,7 @@ static int end_dump(struct record_dump *dump, bool ok)
 	dump->state = DUMP_IDLE;
 	if (err)
 		pr_err("Failed to go on with the memory ring: %s\n", strerror(-err));
-	return err;
+	return err ?: dump->app.broken ? dump->err : 0;
 }
 
 static int reap(struct record_dump *dump)
@@ -626,15 +690,49 @@ int record_dump__due(struct record_dump *dump)
 	return 1;
 }
 
+void record_dump__take(struct record_dump *dump)
+{
+	memset(&dump->count, 0, sizeof(dump->count));
+	memset(&dump->late, 0, sizeof(dump->late));
+	dump->size = snapshot_ring__take(dump->ring);
+	dump->state = DUMP_RUNNING;
+}
+
+static int add_late(void *arg, const union perf_event *event)
+{
+	struct sideband_dump *late = arg;
+	void *data = realloc(late->data, late->size + event->header.size);
+
+	if (!data)
+		return -ENOMEM;
+	memcpy(data + late->size, event, event->header.size);
+	late->data = data;
+	late->size += event->header.size;
+	return 0;
+}
+
+/*
+ * A sample's side-band was in a kernel's buffer before the sample was, but that
+ * buffer may have been read earlier than the sample's. Then it came by the round
+ * after that which the dump ends with. It stays in the ring as well, because later
+ * samples need it, and a file that has it twice is none the worse: sorted by time
+ * the two come one after the other, and the second changes nothing.
+ */
+static int look_for_late(struct record_dump *dump)
+{
+	struct snapshot_ring_visitor visitor = { .wanted = add_late, .arg = &dump->late };
+
+	return snapshot_ring__walk_new(dump->ring, &visitor);
+}
+
 int record_dump__begin(struct record_dump *dump)
 {
 	int err;
 
-	memset(&dump->count, 0, sizeof(dump->count));
-	dump->size = snapshot_ring__take(dump->ring);
-	dump->state = DUMP_RUNNING;
 	err = sideband_store__dump(dump->store, dump->opts.file_each ? SIDEBAND_DUMP_ALL :
 							     SIDEBAND_DUMP_NEW, &dump->side);
+	if (!err)
+		err = look_for_late(dump);
 	if (!err)
 		err = start_thread(dump);
 	if (!err)
@@ -661,19 +759,31 @@ static int wait_for_dump(struct record_dump *dump)
 	return 0;
 }
 
+/* There is nobody who could try again */
+static int last_dump(struct record_dump *dump, bool failed)
+{
+	int due = record_dump__due(dump);
+	int err;
+
+	if (due < 0)
+		return due;
+	if (!due && (failed || (!dump->opts.on_exit && list_empty(&dump->aux))))
+		return 0;
+
+	dump->last = true;
+	record_dump__take(dump);
+	err = record_dump__begin(dump);
+	if (!err)
+		err = wait_for_dump(dump);
+	return err ?: dump->err;
+}
+
 int record_dump__finish(struct record_dump *dump, bool failed)
 {
 	int err = wait_for_dump(dump);
-	int due = err ?: record_dump__due(dump);
 
-	if (due >= 0 && (due || ((dump->opts.on_exit || !list_empty(&dump->aux)) && !failed))) {
-		err = record_dump__begin(dump);
-		if (!err)
-			err = wait_for_dump(dump);
-		/* There is nobody who could try again */
-		if (!err)
-			err = dump->err;
-	}
+	if (!err && !dump->app.broken)
+		err = last_dump(dump, failed);
 	dump->unused = snapshot_ring__dropped(dump->ring)->samples;
 	if (!err)
 		err = snapshot_ring__drop(dump->ring);

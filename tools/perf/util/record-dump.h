@@ -97,15 +97,26 @@ bool record_dump__at_exit(const struct record_dump *dump);
 /**
  * record_dump__due - Look after a dump that has ended; is one to be started?
  *
- * Return 1 if so, 0 if not, -errno if recording can't go on.
+ * Return 1 if so, 0 if not, -errno if recording can't go on: a dump into a pipe
+ * that has failed was the last.
  */
 int record_dump__due(struct record_dump *dump);
 
 /**
- * record_dump__begin - Start a dump of all that is in the ring
+ * record_dump__take - Take all that is in the ring for a dump
  *
- * The kernel's buffers have been read. Return 0, also if the dump failed: the
- * user knows, and can try again; or -errno if recording can't go on.
+ * The kernel's buffers have been read once since the request. To be followed by
+ * record_dump__begin().
+ */
+void record_dump__take(struct record_dump *dump);
+
+/**
+ * record_dump__begin - Start the dump of what was taken
+ *
+ * The kernel's buffers have been read once more. What came by that is for the
+ * next dump, but the side-band among it goes into this one, too. Return 0, also if
+ * the dump failed: the user knows, and can try again; or -errno if recording can't
+ * go on.
  */
 int record_dump__begin(struct record_dump *dump);
 

@@ -22,7 +22,8 @@ struct sideband_task;
  * @owner:  number of the process or task that it is about
  * @task:   a FORK record's, when that is applied
  * @refs:   tasks, segments of mappings and objects that are as it says
- * @orphan: its owner is not as it says any more, but who inherited from it is
+ * @orphan: its owner has lost this mapping, who inherited it has not: in a file
+ *	    whoever has the owner's pid there must not get it
  * @data:   the record itself
  */
 struct sideband_record {

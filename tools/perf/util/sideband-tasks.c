@@ -49,26 +49,13 @@ static void store__link_task(struct sideband_store *store, struct sideband_task 
 	store->stats.tasks++;
 }
 
-static void task__drop_comm(struct sideband_store *store, struct sideband_task *task,
-			    struct sideband_record **comm)
-{
-	struct sideband_record *rec = *comm;
-
-	*comm = NULL;
-	if (!rec)
-		return;
-	if (rec->owner == task->serial && rec != task->comm && rec != task->exec_comm)
-		rec->orphan = true;
-	sideband_store__put(store, rec);
-}
-
 static void task__free(struct sideband_store *store, struct sideband_task *task)
 {
 	if (task->fork)
 		task->fork->task = NULL;
 	sideband_store__put(store, task->fork);
-	task__drop_comm(store, task, &task->comm);
-	task__drop_comm(store, task, &task->exec_comm);
+	sideband_store__put(store, task->comm);
+	sideband_store__put(store, task->exec_comm);
 	sideband_store__put(store, task->namespaces);
 	sideband_store__put(store, task->itrace);
 	list_del(&task->list);
@@ -185,24 +172,14 @@ static int store__get_task(struct sideband_store *store, u32 pid, u32 tid,
 	return *taskp ? 0 : -ENOMEM;
 }
 
-/* Put @rec in the place of an older one */
-static void store__supersede(struct sideband_store *store, struct sideband_record **old,
+/* Put @rec in the place of an older one. Has it been put there? */
+static bool store__supersede(struct sideband_store *store, struct sideband_record **old,
 			     struct sideband_record *rec)
 {
 	if (*old && sideband_record__older(rec, *old))
-		return;
+		return false;
 	sideband_store__put(store, *old);
 	*old = sideband_store__get(rec);
-}
-
-static bool task__supersede_comm(struct sideband_store *store, struct sideband_task *task,
-				 struct sideband_record **comm, struct sideband_record *rec)
-{
-	if (*comm && sideband_record__older(rec, *comm))
-		return false;
-	rec->owner = task->serial;
-	task__drop_comm(store, task, comm);
-	*comm = sideband_store__get(rec);
 	return true;
 }
 
@@ -229,9 +206,10 @@ static int apply_comm(struct sideband_store *store, struct sideband_record *rec)
 	err = store__get_task(store, event->comm.pid, event->comm.tid, rec, &task);
 	if (!task)
 		return err;
-	task__supersede_comm(store, task, &task->comm, rec);
+	rec->owner = task->serial;
+	store__supersede(store, &task->comm, rec);
 	if ((event->header.misc & PERF_RECORD_MISC_COMM_EXEC) &&
-	    task__supersede_comm(store, task, &task->exec_comm, rec))
+	    store__supersede(store, &task->exec_comm, rec))
 		process__exec(store, task->process, task, rec);
 	return 0;
 }

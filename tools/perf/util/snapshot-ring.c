@@ -66,7 +66,15 @@ struct snapshot_ring {
 	u64				whole[2][SNAPSHOT_RING_MAX_RECORD / sizeof(u64)];
 };
 
-typedef int (*visit_t)(void *arg, const union perf_event *event, struct chunk *chunk);
+/*
+ * What is called for records: @wanted for those that ops->wants, with the round
+ * by which they were read, @sample for samples
+ */
+struct visitor {
+	int	(*wanted)(void *arg, const union perf_event *event, u64 round);
+	void	(*sample)(void *arg, const union perf_event *event);
+	void	*arg;
+};
 
 static size_t chunk_size(size_t size)
 {
@@ -164,23 +172,24 @@ static void count_lost(struct snapshot_ring_count *count, const union perf_event
 /*
  * Visit the records that begin in @chunk; @carry is how far the one before them
  * reaches into it, and then how far the last of them reaches into the next.
- * Samples, that is nearly all, cost a look at their header.
+ * Samples, that is nearly all, cost a look at their header if nobody visits them.
  */
 static int walk_chunk(struct snapshot_ring *ring, struct chunk_list *list, struct chunk *chunk,
 		      size_t *carry, struct snapshot_ring_count *count, void *whole,
-		      visit_t visit, void *arg)
+		      const struct visitor *visitor)
 {
 	size_t pos = *carry;
 
 	while (pos < chunk->used) {
 		const union perf_event *event = (void *)chunk->data + pos;
+		bool is_sample = event->header.type == PERF_RECORD_SAMPLE;
 		size_t size = event->header.size;
 		int err;
 
 		if (size < sizeof(event->header) || size % sizeof(u64))
 			return -EINVAL;
 
-		if (event->header.type == PERF_RECORD_SAMPLE) {
+		if (is_sample && !visitor->sample) {
 			count->samples++;
 			pos += size;
 			continue;
@@ -191,12 +200,17 @@ static int walk_chunk(struct snapshot_ring *ring, struct chunk_list *list, struc
 			event = whole;
 		}
 		pos += size;
+		if (is_sample) {
+			count->samples++;
+			visitor->sample(visitor->arg, event);
+			continue;
+		}
 		if (!ring->ops->wants(event)) {
 			count_lost(count, event);
 			continue;
 		}
 		count->wanted++;
-		err = visit ? visit(arg, event, chunk) : 0;
+		err = visitor->wanted ? visitor->wanted(visitor->arg, event, chunk->last) : 0;
 		if (err)
 			return err;
 	}
@@ -204,14 +218,12 @@ static int walk_chunk(struct snapshot_ring *ring, struct chunk_list *list, struc
 	return 0;
 }
 
-static int fold(void *arg, const union perf_event *event, struct chunk *chunk)
+static struct visitor folder(struct snapshot_ring *ring)
 {
-	struct snapshot_ring *ring = arg;
-
-	return ring->ops->fold(ring->priv, event, chunk->last);
+	return (struct visitor){ .wanted = ring->ops->fold, .arg = ring->priv };
 }
 
-static int set_aside(void *arg, const union perf_event *event, struct chunk *chunk)
+static int set_aside(void *arg, const union perf_event *event, u64 round)
 {
 	struct set_aside *aside = &((struct snapshot_ring *)arg)->aside;
 	size_t size = sizeof(u64) + event->header.size;
@@ -225,13 +237,13 @@ static int set_aside(void *arg, const union perf_event *event, struct chunk *chu
 		aside->data = data;
 		aside->size = new_size;
 	}
-	memcpy(aside->data + aside->used, &chunk->last, sizeof(u64));
+	memcpy(aside->data + aside->used, &round, sizeof(u64));
 	memcpy(aside->data + aside->used + sizeof(u64), event, event->header.size);
 	aside->used += size;
 	return 0;
 }
 
-static int fold_aside(struct snapshot_ring *ring)
+static int walk_aside(struct snapshot_ring *ring, const struct visitor *visitor)
 {
 	struct set_aside *aside = &ring->aside;
 	size_t pos = 0;
@@ -241,12 +253,20 @@ static int fold_aside(struct snapshot_ring *ring)
 		const u64 *round = (void *)aside->data + pos;
 		const union perf_event *event = (const void *)(round + 1);
 
-		err = ring->ops->fold(ring->priv, event, *round);
+		err = visitor->wanted(visitor->arg, event, *round);
 		pos += sizeof(*round) + event->header.size;
 	}
-	zfree(&aside->data);
-	aside->used = 0;
-	aside->size = 0;
+	return err;
+}
+
+static int fold_aside(struct snapshot_ring *ring)
+{
+	struct visitor visitor = folder(ring);
+	int err = walk_aside(ring, &visitor);
+
+	zfree(&ring->aside.data);
+	ring->aside.used = 0;
+	ring->aside.size = 0;
 	return err;
 }
 
@@ -262,8 +282,10 @@ static u64 oldest_round(struct snapshot_ring *ring)
 static int evict(struct snapshot_ring *ring)
 {
 	struct chunk *chunk = list_first_entry(&ring->ring.head, struct chunk, node);
+	struct visitor later = { .wanted = set_aside, .arg = ring };
+	struct visitor now = folder(ring);
 	int err = walk_chunk(ring, &ring->ring, chunk, &ring->ring.carry, &ring->dropped,
-			     ring->whole[0], ring->is_taken ? set_aside : fold, ring);
+			     ring->whole[0], ring->is_taken ? &later : &now);
 
 	if (err)
 		return err;
@@ -362,50 +384,68 @@ int snapshot_ring__read_taken(struct snapshot_ring *ring, snapshot_ring_piece_t 
 	return 0;
 }
 
-struct visit_arg {
-	int	(*visit)(void *arg, const union perf_event *event);
-	void	*arg;
-};
-
-static int visit_taken(void *arg, const union perf_event *event,
-		       struct chunk *chunk __maybe_unused)
+static int walk_list(struct snapshot_ring *ring, struct chunk_list *list,
+		     struct snapshot_ring_count *count, void *whole, const struct visitor *visitor)
 {
-	struct visit_arg *v = arg;
-
-	return v->visit(v->arg, event);
-}
-
-int snapshot_ring__walk_taken(struct snapshot_ring *ring, struct snapshot_ring_count *count,
-			      int (*visit)(void *arg, const union perf_event *event), void *arg)
-{
-	struct visit_arg v = { .visit = visit, .arg = arg };
-	size_t carry = ring->taken.carry;
 	struct chunk *chunk;
+	size_t carry = list->carry;
 
-	list_for_each_entry(chunk, &ring->taken.head, node) {
-		int err = walk_chunk(ring, &ring->taken, chunk, &carry, count, ring->whole[1],
-				     visit ? visit_taken : NULL, &v);
+	list_for_each_entry(chunk, &list->head, node) {
+		int err = walk_chunk(ring, list, chunk, &carry, count, whole, visitor);
 
 		if (err)
 			return err;
 	}
 	return 0;
+}
+
+static int visit_wanted(void *arg, const union perf_event *event, u64 round __maybe_unused)
+{
+	const struct snapshot_ring_visitor *v = arg;
+
+	return v->wanted(v->arg, event);
+}
+
+static void visit_sample(void *arg, const union perf_event *event)
+{
+	const struct snapshot_ring_visitor *v = arg;
+
+	v->sample(v->arg, event);
+}
+
+static struct visitor outside(const struct snapshot_ring_visitor *v)
+{
+	return (struct visitor){
+		.wanted	= v->wanted ? visit_wanted : NULL,
+		.sample	= v->sample ? visit_sample : NULL,
+		.arg	= (void *)v,
+	};
+}
+
+int snapshot_ring__walk_taken(struct snapshot_ring *ring, struct snapshot_ring_count *count,
+			      const struct snapshot_ring_visitor *v)
+{
+	struct visitor visitor = outside(v);
+
+	return walk_list(ring, &ring->taken, count, ring->whole[1], &visitor);
+}
+
+int snapshot_ring__walk_new(struct snapshot_ring *ring, const struct snapshot_ring_visitor *v)
+{
+	struct snapshot_ring_count count = { .samples = 0 };
+	struct visitor visitor = outside(v);
+	int err = walk_aside(ring, &visitor);
+
+	return err ?: walk_list(ring, &ring->ring, &count, ring->whole[0], &visitor);
 }
 
 /* All of @list leaves the ring */
 static int fold_list(struct snapshot_ring *ring, struct chunk_list *list,
 		     struct snapshot_ring_count *count)
 {
-	struct chunk *chunk;
-	size_t carry = list->carry;
+	struct visitor visitor = folder(ring);
 
-	list_for_each_entry(chunk, &list->head, node) {
-		int err = walk_chunk(ring, list, chunk, &carry, count, ring->whole[1], fold, ring);
-
-		if (err)
-			return err;
-	}
-	return 0;
+	return walk_list(ring, list, count, ring->whole[1], &visitor);
 }
 
 int snapshot_ring__fold_taken(struct snapshot_ring *ring)

@@ -18,6 +18,7 @@
  *	----------------			--------------
  *	append() ... append()
  *	take()
+ *	append() ... walk_new()
  *	append() ...				read_taken(), walk_taken(),
  *	  evicts: side-band is set aside	fold_taken()
  *	append() ...
@@ -70,6 +71,17 @@ struct snapshot_ring_count {
 	u64	lost;
 };
 
+/**
+ * struct snapshot_ring_visitor - What is called for records; NULL: nothing
+ * @wanted: for a record that ops->wants. Non-zero: stop, and return that.
+ * @sample: for a sample
+ */
+struct snapshot_ring_visitor {
+	int	(*wanted)(void *arg, const union perf_event *event);
+	void	(*sample)(void *arg, const union perf_event *event);
+	void	*arg;
+};
+
 typedef int (*snapshot_ring_piece_t)(void *arg, void *buf, size_t size);
 
 /**
@@ -113,12 +125,18 @@ u64 snapshot_ring__take(struct snapshot_ring *ring);
 int snapshot_ring__read_taken(struct snapshot_ring *ring, snapshot_ring_piece_t piece,
 			      void *arg);
 
-/**
- * snapshot_ring__walk_taken - Go through the records that were taken, and count
- * @visit: called for each record that ops->wants
- */
+/* Go through the records that were taken, and count */
 int snapshot_ring__walk_taken(struct snapshot_ring *ring, struct snapshot_ring_count *count,
-			      int (*visit)(void *arg, const union perf_event *event), void *arg);
+			      const struct snapshot_ring_visitor *v);
+
+/**
+ * snapshot_ring__walk_new - Go through what was appended since snapshot_ring__take()
+ * @v: for samples only as far as they have not been evicted
+ *
+ * For the appending thread, before it lets another one read. The last record must
+ * be a whole one.
+ */
+int snapshot_ring__walk_new(struct snapshot_ring *ring, const struct snapshot_ring_visitor *v);
 
 /**
  * snapshot_ring__fold_taken - What was taken leaves the ring

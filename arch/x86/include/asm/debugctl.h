@@ -36,6 +36,8 @@
 #define _ASM_X86_DEBUGCTL_H
 
 #include <linux/compiler.h>
+#include <linux/preempt.h>
+#include <linux/processor.h>
 #include <asm/msr.h>
 #include <asm/percpu.h>
 
@@ -69,6 +71,18 @@ static __always_inline void debugctl_write(unsigned long debugctl)
 		wrmsrl(MSR_IA32_DEBUGCTLMSR,
 		       (debugctl & ~DEBUGCTLMSR_BTS_MASK) | bts);	/* W2 */
 	} while (unlikely(debugctl_bts_bits() != bts));	/* W3 */
+}
+
+/**
+ * update_debugctlmsr - write DEBUGCTL, if there is one
+ * @debugctl: as for debugctl_write()
+ *
+ * Context: as debugctl_write().
+ */
+static inline void update_debugctlmsr(unsigned long debugctl)
+{
+	if (IS_ENABLED(CONFIG_X86_DEBUGCTLMSR) || boot_cpu_data.x86 >= 6)
+		debugctl_write(debugctl);
 }
 
 /**

@@ -133,12 +133,6 @@ void cpu_leave(void)
 	this_cpu = NULL;
 }
 
-/* A private buffer becomes a shared one when nobody writes to it as the former. */
-static bool writes_shared(const struct perf_output_handle *handle)
-{
-	return READ_ONCE(handle->rb->nest) == PERF_NEST_SHARED;
-}
-
 /* Each word has one writer at a time, whatever the reader says. */
 static void own(const struct perf_output_handle *handle, unsigned char from,
 		unsigned char to)
@@ -158,6 +152,15 @@ static u64 content(int writer, u64 number, unsigned int word)
 	return (number * WRITERS + writer) * 0x9e3779b97f4a7c15ull + word;
 }
 
+/*
+ * Not whether there is a handle->rb->shared: that may come while a record is written
+ * that began in a private buffer. What is looked at here changes when there is none.
+ */
+static bool is_shared(const struct perf_output_handle *handle)
+{
+	return READ_ONCE(handle->rb->nest) == PERF_NEST_SHARED;
+}
+
 bool write_begin(struct perf_output_handle *handle, unsigned int size)
 {
 	struct cpu *cpu = this_cpu;
@@ -167,7 +170,7 @@ bool write_begin(struct perf_output_handle *handle, unsigned int size)
 	if (perf_output_begin(handle, &data, &cpu->event, size))
 		return false;
 
-	if (!writes_shared(handle))
+	if (!is_shared(handle))
 		return true;
 
 	end = handle->shared_start + handle->shared_size;
@@ -190,7 +193,7 @@ void write_body(struct perf_output_handle *handle, int writer, u64 number,
 
 		perf_output_put(handle, word);
 	}
-	if (writes_shared(handle))
+	if (is_shared(handle))
 		own(handle, this_cpu->id + 1, 0);
 	perf_output_end(handle);
 }

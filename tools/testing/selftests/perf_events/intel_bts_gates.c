@@ -680,94 +680,69 @@ TEST_F(bts, interrupts_inside_start_and_stop)
 	expect_exact(_metadata, gated);
 }
 
-/*
- * With the kernel in the trace, the threshold is sometimes reached in the NMI of a
- * pause, ahead of it: its interrupt can't come before BTS is paused.
- */
-static int open_for_late_interrupts(struct __test_metadata *_metadata,
-				    struct gated *gated)
+static int read_more(struct gated *gated, void *trace)
 {
-	int load = open_nmi_load(gated->cpu, TAG_PAUSE);
+	if (perf_records_read(&gated->records, &gated->group))
+		return -1;
 
-	gated->spec.pid = -1;
-	gated->spec.cpu = gated->cpu;
-	gated->spec.exclude_kernel = false;
-	bts_open(_metadata, gated);
-	ASSERT_GE(load, 0);
-	ASSERT_EQ(ioctl(load, PERF_EVENT_IOC_SET_OUTPUT, gated->group.aux), 0);
+	return bts_trace_read(trace, &gated->records, &gated->pos, &gated->group);
+}
 
-	return load;
+/* Of as many branches as no other one nearby has */
+static void next_window(struct gated *gated)
+{
+	unsigned int taken = 1 + gated->nr % 50;
+
+	fire(true);
+	branches(1 + taken);
+	fire(false);
+	gated->log[gated->nr++ % MAX_WINDOWS].loops += taken;
 }
 
 /* It hands over what there is, and leaves BTS off. */
 TEST_F(bts, interrupts_while_paused)
 {
+	struct late_trace to = { read_more, &self->t.trace };
 	struct gated *gated = &self->t.gated;
-	__u64 end = clock_ns() + 20000000000ULL;
-	size_t sum = 0, late = 0, from = 0;
+	const char *wrong;
+	size_t sum = 0;
 	int load, i;
 
 	if (lacks_msr())
 		SKIP(return, "no %s", lacks_msr());
 
 	gated->spec.watermark = 16384;
-	load = open_for_late_interrupts(_metadata, gated);
-	for (i = 0; late < 5; i++) {
-		ASSERT_LT(clock_ns(), end)
-			TH_LOG("%zu interrupts while paused, %d windows", late, i);
-		fire(true);
-		branches(2 + i % 50);
-		fire(false);
-		EXPECT_EQ(bts_is_on(gated->cpu), 0);
-		sum += 1 + i % 50;
-		bts_read(_metadata, gated, &self->t.trace);
-		late += gated_late_records(gated, from, 0);
-		from = gated->records.nr;
-	}
+	load = gated_open_late(gated);
+	ASSERT_GE(load, 0);
+	wrong = gated_late_interrupts(gated, &to, next_window);
+	EXPECT_EQ(NULL, wrong)
+		TH_LOG("%s %s", wrong, self->t.trace.error);
 	bts_finish(_metadata, gated, &self->t.trace);
 	close(load);
 
+	for (i = 0; i < MAX_WINDOWS; i++)
+		sum += gated->log[i].loops;
 	EXPECT_EQ(bts_branches(&self->t.trace, WINDOW_CALLS), sum);
 	EXPECT_EQ(self->t.trace.truncated, 0);
 	expect_exact(_metadata, gated);
 }
 
-static void open_and_close(struct gated *gated)
-{
-	fire(true);
-	fire(false);
-}
-
-/*
- * The area is full, now and then while paused: the event is disabled, and so are its
- * gates. It comes back at the level that it had.
- */
 TEST_F(bts, full_while_paused)
 {
+	struct late_trace to = { read_more, &self->t.trace };
 	struct gated *gated = &self->t.gated;
-	__u64 end = clock_ns() + 20000000000ULL;
-	size_t late = 0, from = 0;
+	const char *wrong;
 	int load;
 
 	if (lacks_msr())
 		SKIP(return, "no %s", lacks_msr());
 
 	gated->spec.aux_pages = 16;
-	load = open_for_late_interrupts(_metadata, gated);
-	while (late < 3) {
-		ASSERT_LT(clock_ns(), end)
-			TH_LOG("full while paused: %zu times", late);
-		ASSERT_EQ(gated_wait_truncated(gated, open_and_close), 0);
-		late += gated_late_records(gated, from, PERF_AUX_FLAG_TRUNCATED);
-		open_and_close(gated);
-		EXPECT_EQ(bts_is_on(gated->cpu), 0);
-		bts_read(_metadata, gated, &self->t.trace);
-		from = gated->records.nr;
-		ASSERT_EQ(aux_group_enable(&gated->group), 0);
-		EXPECT_EQ(bts_is_on(gated->cpu), !gated_is_paused(gated));
-		fire(false);
-		EXPECT_EQ(bts_is_on(gated->cpu), 0);
-	}
+	load = gated_open_late(gated);
+	ASSERT_GE(load, 0);
+	wrong = gated_late_full(gated, &to);
+	EXPECT_EQ(NULL, wrong)
+		TH_LOG("%s %s", wrong, self->t.trace.error);
 	bts_finish(_metadata, gated, &self->t.trace);
 	close(load);
 	expect_exact(_metadata, gated);

@@ -894,7 +894,7 @@ long gated_at_point(struct gated *gated, const struct msr_point *point,
 
 /* --- The interrupt --- */
 
-#define LONGEST_WAIT	15000000000ULL
+#define LONGEST_WAIT	20000000000ULL
 
 int gated_wait_handed_over(struct gated *gated, void (*work)(struct gated *gated))
 {
@@ -931,7 +931,12 @@ int gated_wait_truncated(struct gated *gated, void (*work)(struct gated *gated))
 	return -1;
 }
 
-size_t gated_late_records(const struct gated *gated, size_t from, __u64 flags)
+/*
+ * AUX records from @from on, with these flags, that were written while the trace was
+ * paused. By the samples: the level is running between one of the resume gate and one
+ * of any other.
+ */
+static size_t late_records(const struct gated *gated, size_t from, __u64 flags)
 {
 	const struct perf_record *rec;
 	bool paused = true;
@@ -957,6 +962,82 @@ bool gated_is_paused(const struct gated *gated)
 	pause = perf_records_newest(&gated->records, gated->group.pause_id);
 
 	return !resume || (pause && pause > resume);
+}
+
+int gated_open_late(struct gated *gated)
+{
+	int load = open_nmi_load(gated->cpu, TAG_PAUSE);
+
+	gated->spec.pid = -1;
+	gated->spec.cpu = gated->cpu;
+	gated->spec.exclude_kernel = false;
+	if (load < 0 || gated_open(gated) ||
+	    ioctl(load, PERF_EVENT_IOC_SET_OUTPUT, gated->group.aux) ||
+	    aux_group_enable(&gated->group))
+		return -1;
+
+	return load;
+}
+
+const char *gated_late_interrupts(struct gated *gated, const struct late_trace *to,
+				  void (*window)(struct gated *gated))
+{
+	__u64 end = clock_ns() + LONGEST_WAIT;
+	size_t late = 0, from = 0;
+
+	while (late < 5) {
+		if (clock_ns() > end)
+			return late ? "too few interrupts while paused" :
+				      "no interrupt while paused";
+		window(gated);
+		if (gated->is_on(gated->cpu))
+			return "on behind a pause";
+		if (to->read(gated, to->trace))
+			return "the trace can't be read";
+		late += late_records(gated, from, 0);
+		from = gated->records.nr;
+	}
+
+	return NULL;
+}
+
+static void open_and_close(struct gated *gated)
+{
+	fire(true);
+	fire(false);
+}
+
+static const char *enable_again(struct gated *gated)
+{
+	if (aux_group_enable(&gated->group))
+		return "the event can't be enabled again";
+	if (gated->is_on(gated->cpu) != !gated_is_paused(gated))
+		return "enabled again at another level";
+	fire(false);
+
+	return gated->is_on(gated->cpu) ? "on behind a pause" : NULL;
+}
+
+const char *gated_late_full(struct gated *gated, const struct late_trace *to)
+{
+	__u64 end = clock_ns() + LONGEST_WAIT;
+	const char *wrong = NULL;
+	size_t late = 0, from = 0;
+
+	while (late < 3 && !wrong) {
+		if (clock_ns() > end || gated_wait_truncated(gated, open_and_close))
+			return "not full while paused, or too rarely";
+		late += late_records(gated, from, PERF_AUX_FLAG_TRUNCATED);
+		open_and_close(gated);
+		if (gated->is_on(gated->cpu))
+			return "on while disabled";
+		if (to->read(gated, to->trace))
+			return "the trace can't be read";
+		from = gated->records.nr;
+		wrong = enable_again(gated);
+	}
+
+	return wrong;
 }
 
 /* --- The data of the AUX area --- */

@@ -230,18 +230,36 @@ long gated_at_point(struct gated *gated, const struct msr_point *point,
 
 /*
  * Do @work until an AUX record comes, or one that tells that the area was full. -1 if
- * it takes longer than 15 seconds.
+ * it takes longer than 20 seconds.
  */
 int gated_wait_handed_over(struct gated *gated, void (*work)(struct gated *gated));
 int gated_wait_truncated(struct gated *gated, void (*work)(struct gated *gated));
-/*
- * AUX records from @from on, with these flags, that were written while the trace was
- * paused: for the interrupt that comes late. By the samples: the level is running
- * between one of the resume gate and one of any other.
- */
-size_t gated_late_records(const struct gated *gated, size_t from, __u64 flags);
 /* The level that the gate with the newest sample has left; at first, paused */
 bool gated_is_paused(const struct gated *gated);
+
+/*
+ * Interrupts that find the trace paused. With the kernel in the trace, what asks for
+ * one happens now and then in the NMI of a pause, ahead of it: the interrupt comes
+ * behind that NMI. Before the group opens, and instead of gated_open(); returns a file
+ * that is to be closed in the end.
+ */
+int gated_open_late(struct gated *gated);
+
+/* What differs between traces: adds to the trace what there is, by AUX records */
+struct late_trace {
+	int	(*read)(struct gated *gated, void *trace);
+	void	*trace;
+};
+
+/*
+ * Go through windows until five interrupts have handed over data while the trace was
+ * paused, or until three have found the area full: then the event is disabled, and so
+ * are its gates, and it comes back at the level that it had. No interrupt turns on a
+ * trace that is paused. NULL, or what is wrong. Both need MSRs and NMI gates.
+ */
+const char *gated_late_interrupts(struct gated *gated, const struct late_trace *to,
+				  void (*window)(struct gated *gated));
+const char *gated_late_full(struct gated *gated, const struct late_trace *to);
 
 /* --- The stream of Intel PT --- */
 

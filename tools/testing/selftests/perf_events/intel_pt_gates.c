@@ -946,53 +946,42 @@ TEST_F(pt_mode, interrupts_in_start)
 	close(off);
 }
 
-/*
- * With the kernel in the trace, a region is sometimes full in the NMI of a pause,
- * ahead of it: the interrupt comes behind that NMI, and finds the trace paused.
- */
-static int open_for_late_interrupts(struct __test_metadata *_metadata,
-				    struct gated *gated)
+/* --- Interrupts that come while the trace is paused --- */
+
+static int read_more(struct gated *gated, void *trace)
 {
-	int load = open_nmi_load(gated->cpu, TAG_PAUSE);
+	if (perf_records_read(&gated->records, &gated->group))
+		return -1;
 
-	gated->spec.pid = -1;
-	gated->spec.cpu = gated->cpu;
-	gated->spec.exclude_kernel = false;
-	pt_open(_metadata, gated);
-	ASSERT_GE(load, 0);
-	ASSERT_EQ(ioctl(load, PERF_EVENT_IOC_SET_OUTPUT, gated->group.aux), 0);
-	pt_enable(_metadata, gated);
+	return pt_trace_read(trace, &gated->records, &gated->pos, &gated->group);
+}
 
-	return load;
+static void next_window(struct gated *gated)
+{
+	if (gated->nr < MAX_WINDOWS)
+		logged_window(gated, gated->nr % 3);
 }
 
 /* It hands over what there is, and leaves the trace off. */
 TEST_F(pt_mode, interrupts_while_paused)
 {
+	struct late_trace to = { read_more, &self->trace };
 	struct gated *gated = &self->gated;
-	__u64 end = clock_ns() + 20000000000ULL;
-	size_t late = 0, from = 0;
+	const char *wrong;
 	int load;
 
 	if (lacks_msr())
 		SKIP(return, "no %s", lacks_msr());
 
 	gated->spec.watermark = 4096;
-	load = open_for_late_interrupts(_metadata, gated);
-	while (late < 5 && gated->nr < MAX_WINDOWS) {
-		ASSERT_LT(clock_ns(), end)
-			TH_LOG("%zu interrupts while paused, %zu windows", late,
-			       gated->nr);
-		logged_window(gated, gated->nr % 3);
-		EXPECT_EQ(pt_is_on(gated->cpu), 0);
-		pt_read(_metadata, gated, &self->trace);
-		late += gated_late_records(gated, from, 0);
-		from = gated->records.nr;
-	}
+	load = gated_open_late(gated);
+	ASSERT_GE(load, 0);
+	wrong = gated_late_interrupts(gated, &to, next_window);
+	EXPECT_EQ(NULL, wrong)
+		TH_LOG("%s %s", wrong, self->trace.error);
 	pt_finish(_metadata, gated, &self->trace);
 	close(load);
 
-	EXPECT_GE(late, 5);
 	EXPECT_EQ(self->trace.truncated, 0);
 	EXPECT_EQ(pt_trace_match(&self->trace, gated->log, gated->nr, false),
 		  (int)gated->nr)
@@ -1000,43 +989,22 @@ TEST_F(pt_mode, interrupts_while_paused)
 	expect_exact(_metadata, gated);
 }
 
-static void open_and_close(struct gated *gated)
-{
-	fire(true);
-	fire(false);
-}
-
-/*
- * The area is full, now and then while paused: the event is disabled, and so are its
- * gates. It comes back at the level that it had.
- */
 TEST_F(pt_mode, full_while_paused)
 {
+	struct late_trace to = { read_more, &self->trace };
 	struct gated *gated = &self->gated;
-	__u64 end = clock_ns() + 20000000000ULL;
-	size_t late = 0, from = 0;
+	const char *wrong;
 	int load;
 
 	if (lacks_msr())
 		SKIP(return, "no %s", lacks_msr());
 
 	gated->spec.aux_pages = 16;
-	load = open_for_late_interrupts(_metadata, gated);
-	while (late < 3) {
-		ASSERT_LT(clock_ns(), end)
-			TH_LOG("full while paused: %zu times", late);
-		ASSERT_EQ(gated_wait_truncated(gated, open_and_close), 0);
-		late += gated_late_records(gated, from, PERF_AUX_FLAG_TRUNCATED);
-		open_and_close(gated);
-		EXPECT_EQ(pt_is_on(gated->cpu), 0);
-		pt_read(_metadata, gated, &self->trace);
-		from = gated->records.nr;
-
-		ASSERT_EQ(aux_group_enable(&gated->group), 0);
-		EXPECT_EQ(pt_is_on(gated->cpu), !gated_is_paused(gated));
-		fire(false);
-		EXPECT_EQ(pt_is_on(gated->cpu), 0);
-	}
+	load = gated_open_late(gated);
+	ASSERT_GE(load, 0);
+	wrong = gated_late_full(gated, &to);
+	EXPECT_EQ(NULL, wrong)
+		TH_LOG("%s %s", wrong, self->trace.error);
 	pt_finish(_metadata, gated, &self->trace);
 	close(load);
 	expect_exact(_metadata, gated);

@@ -90,14 +90,19 @@ static u64 tm_walk_ip(const struct tm_cpu *cpu)
 }
 
 /*
- * Was the kernel entered by SYSCALL at @ip? It is 2 bytes long, and leaves the address
- * behind it and the flags in two registers.
+ * Was the kernel entered by SYSCALL? It leaves the address behind it and the flags in
+ * two registers. Either alone can be any program's number.
  */
-static bool tm_entered_by_syscall(const struct pt_regs *regs, u64 ip)
+static bool tm_entered_by_syscall(const struct pt_regs *regs)
 {
-	return this_cpu_read(tm_walk.task) == current &&
-	       regs->ip == ip + 2 && regs->cx == regs->ip &&
-	       regs->r11 == regs->flags && regs->orig_ax != -1UL;
+	return regs->cx == regs->ip && regs->r11 == regs->flags && regs->orig_ax != -1UL;
+}
+
+/* And was it the one at @ip? It is 2 bytes long. */
+static bool tm_entered_by_syscall_at(const struct pt_regs *regs, u64 ip)
+{
+	return this_cpu_read(tm_walk.task) == current && regs->ip == ip + 2 &&
+	       tm_entered_by_syscall(regs);
 }
 
 /**
@@ -138,7 +143,7 @@ void tm_pt_left(struct tm_cpu *cpu)
 {
 	u64 ip = tm_walk_ip(cpu);
 
-	if (tm_entered_by_syscall(task_pt_regs(current), ip))
+	if (tm_entered_by_syscall_at(task_pt_regs(current), ip))
 		tm_pt_disable(cpu);
 	else
 		tm_pt_disable_at(cpu, ip);
@@ -192,8 +197,7 @@ static void tm_hide_tf(struct pt_regs *regs)
 	if (!tm_owns_tf())
 		return;
 
-	/* SYSCALL leaves the flags there, too. */
-	if (regs->r11 == regs->flags)
+	if (tm_entered_by_syscall(regs))
 		regs->r11 &= ~X86_EFLAGS_TF;
 	clear_thread_flag(TIF_FORCED_TF);
 	regs->flags &= ~X86_EFLAGS_TF;

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef OUTPUT_BENCH_H
+#define OUTPUT_BENCH_H
+
+#include <stdint.h>
+
+#include "ring.h"
+
+#define BYTES		(512 << 10)	/* of all buffers, what perf record takes */
+#define MANY_ROUNDS	1000
+
+/**
+ * struct figures - two rings, measured in turn
+ * @series, @reference: medians of all rounds
+ * @ratio: median of the ratios in each round
+ */
+struct figures {
+	double	series;
+	double	reference;
+	double	ratio;
+};
+
+struct figures compare(double *series, double *reference, unsigned int rounds);
+double median(const double *values, unsigned int n);
+
+/* A line of the table: what is measured, two rings, unit, how. */
+void row(const char *what, const struct ring *series, const struct ring *reference,
+	 const struct figures *figures, const char *unit, const char *how);
+
+uint64_t nanoseconds(int clock);
+void record_fill(void *record, unsigned int size);
+
+void bench_one_writer(void);
+void bench_many_writers(void);
+
+#endif
