@@ -186,6 +186,20 @@ static void end_by_exec(void)
 	execlp("true", "true", NULL);
 }
 
+/* A victim runs when the scheduler says so. */
+static bool is_under_fire(const struct aux_group *group)
+{
+	__u64 end = clock_ns() + 10000000000ULL;
+
+	while (perf_count(group->resume) + perf_count(group->pause) < 10) {
+		if (clock_ns() > end)
+			return false;
+		sched_yield();
+	}
+
+	return true;
+}
+
 static void run_victims(struct __test_metadata *_metadata,
 			struct aux_group *group, struct aux_spec *spec,
 			void (*end)(void), int kill_with)
@@ -202,9 +216,10 @@ static void run_victims(struct __test_metadata *_metadata,
 			TH_LOG("%s", strerror(errno));
 		ASSERT_EQ(aux_group_enable(group), 0);
 		ASSERT_EQ(write(start[1], "", 1), 1);
-		spin_ns(BURN_NS);
-		if (kill_with)
+		if (kill_with) {
+			EXPECT_TRUE(is_under_fire(group));
 			kill(pid, kill_with);
+		}
 		ASSERT_EQ(waitpid(pid, NULL, 0), pid);
 		aux_group_close(group);
 	}
