@@ -197,6 +197,15 @@ static inline unsigned long shared_flip(const struct perf_output_shared *sh,
 	return unlikely(sh->backward) ? -pos : pos;
 }
 
+/*
+ * A head or a tail of the control page, in one access. On 32 bits that is half of it,
+ * which is why there are no shared buffers.
+ */
+static inline unsigned long *shared_word(__u64 *pos)
+{
+	return (unsigned long *)pos;
+}
+
 static inline unsigned long shared_block_start(const struct perf_output_shared *sh,
 					       unsigned long pos)
 {
@@ -242,6 +251,7 @@ static void shared_advance(atomic_long_t *value, unsigned long to)
 static bool shared_has_room(struct perf_buffer *rb, unsigned long head,
 			    unsigned int size)
 {
+	unsigned long *data_tail = shared_word(&rb->user_page->data_tail);
 	struct perf_output_shared *sh = rb->shared;
 	unsigned long complete, tail;
 
@@ -252,7 +262,7 @@ static bool shared_has_room(struct perf_buffer *rb, unsigned long head,
 	if (rb->overwrite)
 		return true;
 
-	tail = shared_flip(sh, smp_load_acquire(&rb->user_page->data_tail));	/* C */
+	tail = shared_flip(sh, smp_load_acquire(data_tail));	/* C */
 	return CIRC_SPACE(head, tail, sh->size) >= size;
 }
 
@@ -477,18 +487,17 @@ static unsigned long shared_look(struct perf_output_shared *sh,
 static bool shared_show(struct perf_buffer *rb, unsigned long upto)
 {
 	struct perf_output_shared *sh = rb->shared;
-	struct perf_event_mmap_page *page = rb->user_page;
-	unsigned long reserved, seen;
+	unsigned long *data_head = shared_word(&rb->user_page->data_head);
+	unsigned long reserved, seen, old;
 	unsigned int tries = 4 * nr_cpu_ids;
-	u64 old;
 
-	old = smp_load_acquire(&page->data_head);	/* J */
+	old = smp_load_acquire(data_head);	/* J */
 	do {
 		reserved = atomic_long_read(&sh->reserved);	/* K */
 		seen = shared_flip(sh, old);
 		if (seen - upto <= reserved - upto)
 			return false;
-		if (try_cmpxchg(&page->data_head, &old, shared_flip(sh, upto)))	/* L */
+		if (try_cmpxchg(data_head, &old, shared_flip(sh, upto)))	/* L */
 			return true;
 		smp_rmb();	/* as J */
 	} while (tries--);

@@ -38,8 +38,8 @@ echo "TAP version 13"
 try "publishes complete blocks without regard to records" \
 	's/next == end ? end : start/next/'
 try "stores data_head without cmpxchg" \
-	's/if (try_cmpxchg(&page->data_head, &old, \(shared_flip(sh, upto)\)))'\
-'/WRITE_ONCE(page->data_head, \1); if (old != upto)/'
+	's/if (try_cmpxchg(data_head, &old, \(shared_flip(sh, upto)\)))'\
+'/WRITE_ONCE(*data_head, \1); if (old != upto)/'
 try "believes data_tail" \
 	's/if (head + size - complete > sh->size)/if (head == complete + 1)/'
 try "takes what was lost twice" \
