@@ -37,27 +37,6 @@ void irq_work_queue(struct irq_work *work)
 	__atomic_fetch_add(&wakeups, 1, __ATOMIC_RELAXED);
 }
 
-/* There are no AUX areas. */
-struct perf_buffer *ring_buffer_get(struct perf_event *event)
-{
-	(void)event;
-	return NULL;
-}
-
-void ring_buffer_put(struct perf_buffer *rb)
-{
-	(void)rb;
-}
-
-void perf_event_aux_event(struct perf_event *event, unsigned long head,
-			  unsigned long size, u64 flags)
-{
-	(void)event;
-	(void)head;
-	(void)size;
-	(void)flags;
-}
-
 /* Interrupts come between any two of these accesses. */
 void rcu_read_lock(void)
 {
