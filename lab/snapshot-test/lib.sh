@@ -37,18 +37,22 @@ gone() {
 	! kill -0 "$1" 2>/dev/null
 }
 
-# Each test is a subshell: what it leaves behind when it fails ends with it.
 end_all() {
 	[[ ! ${load-} ]] || kill -TERM "$load"
-	[[ ! ${recorder-} ]] || kill -KILL "$recorder"
+	[[ ! ${recorder-} ]] || { kill -KILL "$recorder"; wait "$recorder"; }
 } 2>/dev/null
+
+# Each test is a subshell: what it leaves behind when it fails ends with it.
+end_with_test() {
+	((!BASH_SUBSHELL)) || trap end_all EXIT
+}
 
 # ---- the load
 
 # start_load ARG... - into $load, with its table in "truth"
 start_load() {
 	rm -f truth
-	((!BASH_SUBSHELL)) || trap end_all EXIT
+	end_with_test
 	"$bin/load" "$@" truth >load.log 2>&1 &
 	load=$!
 	wait_for 20 "the load" test -s truth
@@ -77,6 +81,7 @@ load_ends() {
 
 # start_record ARG... - into $recorder, until it records
 start_record() {
+	end_with_test
 	rm -f ctl ack
 	mkfifo ctl ack
 	perf record "${clock[@]}" --control fifo:ctl,ack "$@" >record.log 2>&1 &
