@@ -79,6 +79,19 @@ set_sysctls() {
 	set_sysctl kernel/hostname flight
 }
 
+# A second after the boot, or later on a busy host, the kernel measures the TSC's
+# frequency once more and changes the slope of its clock. perf takes that slope once:
+# the times of a trace that was recorded meanwhile would be wrong.
+wait_for_clock() {
+	local clock=/sys/devices/system/clocksource/clocksource0/current_clocksource
+	local end=$((SECONDS + 30))
+
+	[[ -d /sys/bus/event_source/devices/intel_pt ]] || return 0
+	while [[ $(<"$clock") == tsc-early ]] && ((SECONDS < end)); do
+		read -rt 0.1 <> <(:) || :
+	done
+}
+
 # No udev: find the port's device by its name.
 port() {
 	local name
@@ -134,6 +147,7 @@ mount_all
 mount_share
 mount_modules
 set_sysctls
+wait_for_clock
 ip link set lo up 2>/dev/null
 exec {control}>"$(port flight.control)"
 echo ready >&"$control"

@@ -128,7 +128,7 @@ bool tm_walk_own_entry(void)
 
 	if (this_cpu_read(tm_walk.stepped))
 		return true;
-	if (!raw_irqs_disabled() || !(this_cpu_read(tm_wants) & TM_PT_PACKETS))
+	if (!raw_irqs_disabled() || !(this_cpu_read(tm_wants) & (TM_USER | TM_PT_PACKETS)))
 		return false;
 
 	regs = task_pt_regs(current);
