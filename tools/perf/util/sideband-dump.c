@@ -162,6 +162,12 @@ static void writer__add_record(struct writer *w, struct sideband_record *rec)
 		writer__add(w, sideband_record__event(rec));
 }
 
+static void writer__add_pending(struct writer *w, const struct sideband_pending_record *pending)
+{
+	if (pending->seq > w->written)
+		writer__add(w, sideband_pending__event(pending));
+}
+
 /* The next of the records in force after @rec: without time, then with */
 static struct sideband_record *store__next(struct sideband_store *store,
 					   struct list_head *pos)
@@ -170,6 +176,15 @@ static struct sideband_record *store__next(struct sideband_store *store,
 	if (pos == &store->untimed)
 		pos = store->timed.next;
 	return pos == &store->timed ? NULL : list_entry(pos, struct sideband_record, list);
+}
+
+/* Is it older than what is pending first, if anything is? */
+static bool record__is_next(const struct sideband_record *rec,
+			    const struct sideband_pending_record *pending, size_t nr)
+{
+	if (!nr)
+		return true;
+	return rec->time != pending->time ? rec->time < pending->time : rec->seq < pending->seq;
 }
 
 int sideband_store__dump(struct sideband_store *store, enum sideband_dump_mode mode,
@@ -181,22 +196,23 @@ int sideband_store__dump(struct sideband_store *store, enum sideband_dump_mode m
 		.alloc = store->stats.bytes,
 		.written = mode == SIDEBAND_DUMP_NEW ? store->written : 0,
 	};
-	struct sideband_record *rec = store__next(store, &store->untimed), *waiting;
-	struct rb_node *node = rb_first_cached(&store->waiting);
+	struct sideband_record *rec = store__next(store, &store->untimed);
+	struct sideband_pending_record *pending;
+	size_t nr, i = 0;
 
 	*dump = (struct sideband_dump) { .data = malloc(w.alloc + 1), };
-	if (!dump->data)
-		return -ENOMEM;
-	while ((rec || node) && !w.err) {
-		waiting = node ? rb_entry(node, struct sideband_record, rb) : NULL;
-		if (rec && !(waiting && sideband_record__older(waiting, rec))) {
+	pending = sideband_pending__by_time(&store->pending, &nr);
+	if (!dump->data || !pending)
+		w.err = -ENOMEM;
+	while ((rec || i < nr) && !w.err) {
+		if (rec && record__is_next(rec, pending + i, nr - i)) {
 			writer__add_record(&w, rec);
 			rec = store__next(store, &rec->list);
 		} else {
-			writer__add_record(&w, waiting);
-			node = rb_next(node);
+			writer__add_pending(&w, pending + i++);
 		}
 	}
+	free(pending);
 	if (w.err || !dump->size) {
 		free(dump->data);
 		*dump = (struct sideband_dump) { .data = NULL, };

@@ -7,18 +7,16 @@
 #include <linux/list.h>
 #include <linux/rbtree.h>
 #include <perf/event.h>
+#include "sideband-pending.h"
 #include "sideband-store.h"
 
 struct sideband_task;
 
 /**
- * struct sideband_record - A copy of a record
- * @list:   arrival order as long as it isn't settled, later the store's
- *	    list of records in force
- * @rb:     in the tree by time, until it is applied to the state
+ * struct sideband_record - A record that is in force
+ * @list:   the store's list of these
  * @time:   0 if it has none
  * @seq:    number of the record in order of arrival
- * @round:  in which it was read
  * @owner:  number of the process or task that it is about
  * @task:   a FORK record's, when that is applied
  * @refs:   tasks, segments of mappings and objects that are as it says
@@ -28,10 +26,8 @@ struct sideband_task;
  */
 struct sideband_record {
 	struct list_head	list;
-	struct rb_node		rb;
 	u64			time;
 	u64			seq;
-	u64			round;
 	u64			owner;
 	struct sideband_task	*task;
 	unsigned int		refs;
@@ -131,9 +127,7 @@ struct sideband_object {
  * @objects:	 state at T: struct sideband_object by key
  * @untimed:	 records in force without a time stamp, in order of arrival
  * @timed:	 records in force with one, in order of time
- * @waiting:	 records that aren't applied to the state yet, by time
- * @arrived:	 of these, those with which records of the ring may be as old
- * @settled:	 no record of the ring is older than this
+ * @pending:	 records that aren't applied to the state yet
  * @seq:	 number of the last record that has arrived
  * @written:	 all records up to this number are in the file
  * @writing:	 all records up to this number are there, or are being written
@@ -148,9 +142,7 @@ struct sideband_store {
 	struct rb_root			objects;
 	struct list_head		untimed;
 	struct list_head		timed;
-	struct rb_root_cached		waiting;
-	struct list_head		arrived;
-	u64				settled;
+	struct sideband_pending		pending;
 	u64				seq;
 	u64				written;
 	u64				writing;
@@ -189,6 +181,9 @@ bool sideband_maps__has(const struct sideband_maps *maps, struct sideband_record
  * Apply @rec to the state. Who needs it takes a reference. Return 0 or -ENOMEM.
  */
 int sideband_tasks__apply(struct sideband_store *store, struct sideband_record *rec);
+/* Apply an EXIT record, that nobody needs then */
+void sideband_tasks__apply_exit(struct sideband_store *store,
+				const struct perf_record_fork *exit, u64 time);
 struct sideband_task *sideband_tasks__find(struct sideband_store *store, u32 tid);
 struct sideband_process *sideband_tasks__find_process(struct sideband_store *store, u32 pid);
 void sideband_tasks__exit(struct sideband_store *store);

@@ -4,8 +4,8 @@
  *
  * A record goes from hand to hand:
  *
- *   arrived and waiting  it has left the ring, which may have records as old
- *   waiting              the ring has newer ones only, but not by much
+ *   pending, unsettled   it has left the ring, which may have records as old
+ *   pending, settled     the ring has newer ones only, but not by much
  *   in force             applied to the state at T, which is as it says
  *   freed                something newer is so, and older than the ring
  *
@@ -29,10 +29,8 @@ struct sideband_store *sideband_store__new(u64 sample_type)
 	store->sample_type = sample_type;
 	store->tasks = RB_ROOT;
 	store->objects = RB_ROOT;
-	store->waiting = RB_ROOT_CACHED;
 	INIT_LIST_HEAD(&store->untimed);
 	INIT_LIST_HEAD(&store->timed);
-	INIT_LIST_HEAD(&store->arrived);
 	return store;
 }
 
@@ -176,49 +174,20 @@ static bool event__valid(const union perf_event *event)
 	}
 }
 
-static void store__queue(struct sideband_store *store, struct sideband_record *rec)
-{
-	struct rb_node **p = &store->waiting.rb_root.rb_node, *parent = NULL;
-	bool leftmost = true;
-
-	while (*p) {
-		parent = *p;
-		if (sideband_record__older(rec, rb_entry(parent, struct sideband_record, rb))) {
-			p = &parent->rb_left;
-		} else {
-			p = &parent->rb_right;
-			leftmost = false;
-		}
-	}
-	rb_link_node(&rec->rb, parent, p);
-	rb_insert_color_cached(&rec->rb, &store->waiting, leftmost);
-	list_add_tail(&rec->list, &store->arrived);
-}
-
 int sideband_store__fold(struct sideband_store *store, const union perf_event *event,
 			 u64 time, u64 round)
 {
-	struct sideband_record *rec;
-	size_t size = event->header.size;
-
 	if (!sideband_store__wants(event))
 		return 0;
 	if (!event__valid(event)) {
 		store->stats.malformed++;
 		return -EINVAL;
 	}
-	rec = sideband_store__alloc(store, sizeof(*rec) + size);
-	if (!rec) {
+	if (sideband_pending__add(store, event, time == ~0ULL ? 0 : time, store->seq + 1, round)) {
 		store->stats.failed++;
 		return -ENOMEM;
 	}
-	*rec = (struct sideband_record) {
-		.time  = time == ~0ULL ? 0 : time,
-		.seq   = ++store->seq,
-		.round = round,
-	};
-	memcpy(rec->data, event, size);
-	store__queue(store, rec);
+	store->seq++;
 	store->stats.folded++;
 	store->stats.records++;
 	return 0;
@@ -229,7 +198,6 @@ static void store__enlist(struct sideband_store *store, struct sideband_record *
 {
 	struct list_head *pos = &store->untimed;
 
-	list_del(&rec->list);
 	if (rec->time) {
 		list_for_each_prev(pos, &store->timed) {
 			if (sideband_record__older(list_entry(pos, struct sideband_record, list),
@@ -240,6 +208,22 @@ static void store__enlist(struct sideband_store *store, struct sideband_record *
 	} else {
 		list_add_tail(&rec->list, pos);
 	}
+}
+
+static struct sideband_record *store__new_record(struct sideband_store *store,
+						 const struct sideband_pending_record *pending)
+{
+	const union perf_event *event = sideband_pending__event(pending);
+	size_t size = event->header.size;
+	struct sideband_record *rec = sideband_store__alloc(store, sizeof(*rec) + size);
+
+	if (!rec)
+		return NULL;
+	*rec = (struct sideband_record) { .time = pending->time, .seq = pending->seq, };
+	memcpy(rec->data, event, size);
+	store__enlist(store, rec);
+	store->stats.records++;
+	return rec;
 }
 
 /* Is it about a task, or mappings of one? */
@@ -255,7 +239,6 @@ static bool record__of_task(struct sideband_record *rec)
 		       cpumode != PERF_RECORD_MISC_GUEST_KERNEL;
 	case PERF_RECORD_COMM:
 	case PERF_RECORD_FORK:
-	case PERF_RECORD_EXIT:
 	case PERF_RECORD_NAMESPACES:
 	case PERF_RECORD_ITRACE_START:
 		return true;
@@ -264,12 +247,24 @@ static bool record__of_task(struct sideband_record *rec)
 	}
 }
 
-static void store__apply(struct sideband_store *store, struct sideband_record *rec)
+static void store__apply(struct sideband_store *store,
+			 const struct sideband_pending_record *pending)
 {
+	const union perf_event *event = sideband_pending__event(pending);
+	struct sideband_record *rec;
 	int err;
 
-	rb_erase_cached(&rec->rb, &store->waiting);
-	store__enlist(store, rec);
+	store->stats.records--;
+	if (event->header.type == PERF_RECORD_EXIT) {
+		sideband_tasks__apply_exit(store, &event->fork, pending->time);
+		store->stats.superseded++;
+		return;
+	}
+	rec = store__new_record(store, pending);
+	if (!rec) {
+		store->stats.failed++;
+		return;
+	}
 	/* so that it stays as long as it takes to see who needs it */
 	sideband_store__get(rec);
 	if (record__of_task(rec))
@@ -284,31 +279,14 @@ static void store__apply(struct sideband_store *store, struct sideband_record *r
 	record__free(store, rec);
 }
 
-/* Can no record of the ring be as old? Its round is one that can't be there. */
-static bool store__settles(const struct sideband_store *store, struct sideband_record *rec)
-{
-	if (!rec->time)
-		return list_empty(&rec->list);
-	return store->settled >= SIDEBAND_STORE_LAG &&
-	       rec->time <= store->settled - SIDEBAND_STORE_LAG;
-}
-
 void sideband_store__prune(struct sideband_store *store, u64 oldest_round)
 {
-	struct sideband_record *rec, *tmp;
-	struct rb_node *node;
+	const struct sideband_pending_record *next;
 
-	list_for_each_entry_safe(rec, tmp, &store->arrived, list) {
-		if (oldest_round < 2 || rec->round > oldest_round - 2)
-			break;
-		list_del_init(&rec->list);
-		store->settled = max(store->settled, rec->time);
-	}
-	while ((node = rb_first_cached(&store->waiting))) {
-		rec = rb_entry(node, struct sideband_record, rb);
-		if (!store__settles(store, rec))
-			break;
-		store__apply(store, rec);
+	sideband_pending__settle(&store->pending, oldest_round);
+	while ((next = sideband_pending__due(&store->pending))) {
+		store__apply(store, next);
+		sideband_pending__pop(store);
 	}
 }
 
@@ -333,14 +311,9 @@ const struct sideband_store_stats *sideband_store__stats(const struct sideband_s
 
 void sideband_store__delete(struct sideband_store *store)
 {
-	struct rb_node *node;
-
 	if (!store)
 		return;
-	while ((node = rb_first_cached(&store->waiting))) {
-		rb_erase_cached(node, &store->waiting);
-		record__free(store, rb_entry(node, struct sideband_record, rb));
-	}
+	sideband_pending__exit(store);
 	sideband_tasks__exit(store);
 	sideband_objects__exit(store);
 	sideband_store__free(store, store->scratch,

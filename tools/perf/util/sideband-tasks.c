@@ -305,14 +305,13 @@ static int apply_fork(struct sideband_store *store, struct sideband_record *rec)
 	return 0;
 }
 
-static int apply_exit(struct sideband_store *store, struct sideband_record *rec)
+void sideband_tasks__apply_exit(struct sideband_store *store,
+				const struct perf_record_fork *exit, u64 time)
 {
-	const struct perf_record_fork *fork = &sideband_record__event(rec)->fork;
-	struct sideband_task *task = sideband_tasks__find(store, fork->tid);
+	struct sideband_task *task = sideband_tasks__find(store, exit->tid);
 
-	if (task && task->process->pid == fork->pid && task->seen <= rec->time)
+	if (task && task->process->pid == exit->pid && task->seen <= time)
 		task__exit(store, task);
-	return 0;
 }
 
 static int apply_to_task(struct sideband_store *store, struct sideband_record *rec)
@@ -342,8 +341,6 @@ int sideband_tasks__apply(struct sideband_store *store, struct sideband_record *
 		return apply_mmap(store, rec);
 	case PERF_RECORD_FORK:
 		return apply_fork(store, rec);
-	case PERF_RECORD_EXIT:
-		return apply_exit(store, rec);
 	default:
 		return apply_to_task(store, rec);
 	}

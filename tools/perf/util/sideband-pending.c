@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * sideband-pending.c: Records of a sideband-store until they are applied
+ *
+ * They arrive as runs in order of time, one of each of the kernel's buffers in a
+ * round. So they are sorted by merging runs.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/kernel.h>
+#include "sideband-state.h"
+
+#define INDEX_MIN	64
+
+/* Room for a record at the end of the log */
+static struct sideband_logged *log__reserve(struct sideband_store *store, size_t size)
+{
+	struct sideband_pending *p = &store->pending;
+	struct sideband_block *block = p->last;
+
+	if (!block || block->used + size > sizeof(block->data)) {
+		block = p->spare ?: sideband_store__alloc(store, sizeof(*block));
+		if (!block)
+			return NULL;
+		block->used = 0;
+		block->nr = 0;
+		p->spare = NULL;
+		p->last = block;
+	}
+	block->used += size;
+	block->nr++;
+	return (void *)block->data + block->used - size;
+}
+
+static void log__release(struct sideband_store *store, struct sideband_block *block)
+{
+	struct sideband_pending *p = &store->pending;
+
+	if (--block->nr)
+		return;
+	if (block == p->last)
+		block->used = 0;
+	else if (!p->spare)
+		p->spare = block;
+	else
+		sideband_store__free(store, block, sizeof(*block));
+}
+
+static size_t index__size(size_t alloc)
+{
+	return 2 * alloc * sizeof(struct sideband_pending_record);
+}
+
+/* Let there be room for one more, be it that of those that are gone */
+static int index__reserve(struct sideband_store *store)
+{
+	struct sideband_pending *p = &store->pending;
+	size_t nr = p->nr - p->first, alloc = max_t(size_t, INDEX_MIN, 2 * nr);
+	struct sideband_pending_record *index = p->index;
+
+	if (p->nr < p->alloc)
+		return 0;
+	if (alloc > p->alloc || alloc < p->alloc / 4) {
+		index = sideband_store__alloc(store, index__size(alloc));
+		if (!index)
+			return -ENOMEM;
+	}
+	if (nr)
+		memmove(index, p->index + p->first, nr * sizeof(*index));
+	if (index != p->index) {
+		sideband_store__free(store, p->index, index__size(p->alloc));
+		p->index = index;
+		p->alloc = alloc;
+	}
+	p->sorted -= p->first;
+	p->nr = nr;
+	p->first = 0;
+	return 0;
+}
+
+int sideband_pending__add(struct sideband_store *store, const union perf_event *event,
+			  u64 time, u64 seq, u64 round)
+{
+	struct sideband_pending *p = &store->pending;
+	struct sideband_logged *logged;
+	size_t size = event->header.size;
+
+	if (index__reserve(store))
+		return -ENOMEM;
+	logged = log__reserve(store, sizeof(*logged) + size);
+	if (!logged)
+		return -ENOMEM;
+	logged->block = p->last;
+	memcpy(logged->event, event, size);
+	p->index[p->nr++] = (struct sideband_pending_record) {
+		.time	= time,
+		.seq	= seq,
+		.round	= round,
+		.logged	= logged,
+	};
+	return 0;
+}
+
+/* The end of those that are in order of time from @i on */
+static size_t end_of_run(const struct sideband_pending_record *index, size_t i, size_t nr)
+{
+	while (++i < nr && index[i - 1].time <= index[i].time)
+		;
+	return min(i, nr);
+}
+
+/* Merge two neighbouring runs. Of the first one, what is older isn't touched. */
+static void merge(struct sideband_pending_record *index, size_t from, size_t mid, size_t to,
+		  struct sideband_pending_record *tmp)
+{
+	size_t nr = to - mid;
+
+	memcpy(tmp, index + mid, nr * sizeof(*tmp));
+	while (nr) {
+		if (mid > from && index[mid - 1].time > tmp[nr - 1].time)
+			index[--to] = index[--mid];
+		else
+			index[--to] = tmp[--nr];
+	}
+}
+
+/*
+ * Sort by time, of the same time by arrival, up to @nr. Up to @sorted it is.
+ * @tmp has as much room as what isn't.
+ */
+static void sort(struct sideband_pending_record *index, size_t first, size_t sorted, size_t nr,
+		 struct sideband_pending_record *tmp)
+{
+	size_t from, mid, to;
+
+	do {
+		from = sorted;
+		while ((mid = end_of_run(index, from, nr)) < nr) {
+			to = end_of_run(index, mid, nr);
+			merge(index, from, mid, to, tmp);
+			from = to;
+		}
+	} while (from != sorted);
+	merge(index, first, sorted, nr, tmp);
+}
+
+void sideband_pending__settle(struct sideband_pending *p, u64 oldest_round)
+{
+	size_t end = p->sorted, i;
+
+	/* Settled is a record whose round is one that can't be in the ring */
+	for (; end < p->nr && p->index[end].round + 2 <= oldest_round; end++)
+		p->settled = max(p->settled, p->index[end].time);
+	if (end == p->sorted)
+		return;
+	sort(p->index, p->first, p->sorted, end, p->index + p->alloc);
+	p->sorted = end;
+
+	p->due = p->settled - min_t(u64, p->settled, SIDEBAND_STORE_LAG);
+	for (i = end; i < p->nr; i++) {
+		if (p->index[i].time)
+			p->due = min(p->due, p->index[i].time);
+	}
+}
+
+const struct sideband_pending_record *sideband_pending__due(const struct sideband_pending *p)
+{
+	if (p->first == p->sorted || p->index[p->first].time > p->due)
+		return NULL;
+	return &p->index[p->first];
+}
+
+void sideband_pending__pop(struct sideband_store *store)
+{
+	struct sideband_pending *p = &store->pending;
+
+	log__release(store, p->index[p->first++].logged->block);
+	p->sorted = max(p->sorted, p->first);
+}
+
+struct sideband_pending_record *sideband_pending__by_time(const struct sideband_pending *p,
+							  size_t *nr)
+{
+	struct sideband_pending_record *index;
+
+	*nr = p->nr - p->first;
+	index = malloc(index__size(*nr + 1));
+	if (!index || !*nr)
+		return index;
+	memcpy(index, p->index + p->first, *nr * sizeof(*index));
+	sort(index, 0, p->sorted - p->first, *nr, index + *nr);
+	return index;
+}
+
+void sideband_pending__exit(struct sideband_store *store)
+{
+	struct sideband_pending *p = &store->pending;
+
+	while (p->first < p->nr)
+		sideband_pending__pop(store);
+	sideband_store__free(store, p->last, sizeof(*p->last));
+	sideband_store__free(store, p->spare, sizeof(*p->spare));
+	sideband_store__free(store, p->index, index__size(p->alloc));
+}
