@@ -38,6 +38,8 @@ static struct machines machines;
 static u64 now;
 static const u64 *at;
 static bool failed;
+/* So many records are due at least: of a few each is applied by itself */
+static int crowd;
 
 #define AT(time, record)						\
 	do {								\
@@ -124,6 +126,10 @@ static void START(u32 pid, const char *name)
 /* All that was folded so far is older than what is in the ring */
 static void settle(void)
 {
+	int i;
+
+	for (i = 0; i < crowd; i++)
+		EXIT(1000 + i, 1000 + i);
 	/* a later record says so: the exit of a process that nobody knows */
 	EXIT(1, 1);
 	now += 2;
@@ -211,10 +217,11 @@ static const char *map_at(u32 pid, u32 tid, u64 page)
 		ASSERT_HELD(nr);					\
 	} while (0)
 
-static int run(int (*test)(void))
+static int run_with(int (*test)(void), int nr_crowd)
 {
 	int ret;
 
+	crowd = nr_crowd;
 	now = 1;
 	failed = false;
 	machines__init(&machines);
@@ -226,6 +233,11 @@ static int run(int (*test)(void))
 	machine__delete_threads(&machines.host);
 	machines__exit(&machines);
 	return failed ? TEST_FAIL : ret;
+}
+
+static int run(int (*test)(void))
+{
+	return run_with(test, 0) ?: run_with(test, 100);
 }
 
 #define SIDEBAND_TEST(name)						\
@@ -434,6 +446,55 @@ SIDEBAND_TEST(exits)
 	EXIT(100, 102);
 	SETTLE(0);
 	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 0);
+	return TEST_OK;
+}
+
+/* Of whole lives only what they leave behind is of interest */
+SIDEBAND_TEST(short_lives)
+{
+	/* nothing */
+	START(100, "alone");
+	MMAP(100, 100, 1, 1, "/bin/alone");
+	EXIT(100, 100);
+	/* a child */
+	START(200, "grandparent");
+	MMAP(200, 200, 1, 1, "/bin/grandparent");
+	FORK(201, 201, 200, 200);
+	EXIT(200, 200);
+	FORK(202, 202, 201, 201);
+	EXIT(201, 201);
+	/* a thread */
+	START(300, "leader");
+	THREAD(300, 301);
+	EXIT(300, 300);
+	/* a process with its pid, whose fork was lost */
+	START(400, "before");
+	EXIT(400, 400);
+	EXEC(400, "after");
+	settle();
+	TEST_ASSERT_EQUAL("processes", (int)stats()->processes, 3);
+	PLAY();
+	ASSERT_COMM(202, 202, "grandparent");
+	ASSERT_MAP(202, 202, 1, "/bin/grandparent");
+	ASSERT_COMM(300, 301, "leader");
+	ASSERT_COMM(400, 400, "after");
+
+	/* its pid was another's before, whose exit was lost */
+	FORK(400, 400, 1, 1);
+	EXIT(400, 400);
+	/* or another's thread */
+	THREAD(202, 500);
+	FORK(500, 500, 1, 1);
+	EXIT(500, 500);
+	/* or is one then */
+	FORK(501, 501, 1, 1);
+	EXIT(501, 501);
+	THREAD(202, 501);
+	/* it is told of with a pid of a namespace that can't see it */
+	EXIT(0, 0);
+	settle();
+	TEST_ASSERT_EQUAL("processes", (int)stats()->processes, 2);
+	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 4);
 	return TEST_OK;
 }
 
@@ -707,6 +768,7 @@ static struct test_case tests__sideband_store[] = {
 	TEST_CASE("fork without exec", inherit),
 	TEST_CASE("threads", threads),
 	TEST_CASE("exits", exits),
+	TEST_CASE("short lives", short_lives),
 	TEST_CASE("exec of a thread", exec_of_thread),
 	TEST_CASE("reuse of ids", reuse),
 	TEST_CASE("earlier owner of an id", earlier_owner),

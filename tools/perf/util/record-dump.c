@@ -31,6 +31,9 @@
 #include "snapshot-ring.h"
 #include "units.h"
 
+/* Prune the store of side-band when so many records have gone there */
+#define PRUNE_AT	1024
+
 /* AUX area data for a dump, as it is written: the record, then what it describes */
 struct aux_data {
 	struct list_head	node;
@@ -57,6 +60,7 @@ struct record_dump {
 	struct evlist		*evlist;
 	struct snapshot_ring	*ring;
 	struct sideband_store	*store;
+	unsigned int		unpruned;
 	struct data_append	app;
 	struct record_files	files;
 	bool			build_ids;
@@ -129,15 +133,20 @@ static int fold(void *priv, const union perf_event *event, u64 round)
 
 	if (evlist__parse_sample_timestamp(dump->evlist, (union perf_event *)event, &time))
 		time = 0;
+	dump->unpruned++;
 	err = sideband_store__fold(dump->store, event, time, round);
 	/* A record lost for lack of memory is no reason to lose all others */
 	return err == -ENOMEM || err == -EINVAL ? 0 : err;
 }
 
+/* Seldom: processes whose whole life is known by then cost least */
 static void left(void *priv, u64 round)
 {
 	struct record_dump *dump = priv;
 
+	if (dump->unpruned < PRUNE_AT)
+		return;
+	dump->unpruned = 0;
 	sideband_store__prune(dump->store, round);
 }
 

@@ -164,11 +164,13 @@ void sideband_pending__settle(struct sideband_pending *p, u64 oldest_round)
 	}
 }
 
-const struct sideband_pending_record *sideband_pending__due(const struct sideband_pending *p)
+size_t sideband_pending__end_of_due(const struct sideband_pending *p)
 {
-	if (p->first == p->sorted || p->index[p->first].time > p->due)
-		return NULL;
-	return &p->index[p->first];
+	size_t end = p->first;
+
+	while (end < p->sorted && p->index[end].time <= p->due)
+		end++;
+	return end;
 }
 
 void sideband_pending__pop(struct sideband_store *store)

@@ -73,13 +73,19 @@ sideband_pending__event(const struct sideband_pending_record *pending)
 	return (const union perf_event *)pending->logged->event;
 }
 
+/* It has left the caches since it came: it will be looked at soon */
+static inline void sideband_pending__prefetch(const struct sideband_pending_record *pending)
+{
+	__builtin_prefetch(pending->logged->event);
+}
+
 /* Copy @event into the log. Return 0 or -ENOMEM. */
 int sideband_pending__add(struct sideband_store *store, const union perf_event *event,
 			  u64 time, u64 seq, u64 round);
 /* No record before @oldest_round is in the ring: so T can move on */
 void sideband_pending__settle(struct sideband_pending *pending, u64 oldest_round);
-/* The next record to apply, if any */
-const struct sideband_pending_record *sideband_pending__due(const struct sideband_pending *pending);
+/* Records of the index from @pending->first on, up to this one, can be applied */
+size_t sideband_pending__end_of_due(const struct sideband_pending *pending);
 /* Drop the oldest one */
 void sideband_pending__pop(struct sideband_store *store);
 /* A copy of the index in order of time, *@nr of them: free() it. NULL: no memory. */

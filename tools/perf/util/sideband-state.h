@@ -119,6 +119,20 @@ struct sideband_object {
 	struct sideband_record	*rec;
 };
 
+struct sideband_life;
+
+/**
+ * struct sideband_lives - Hash table of the pids in the records that are due
+ * @table: entries
+ * @bits:  there are 1 << @bits of them
+ * @nr:    in use; 0: nothing is known
+ */
+struct sideband_lives {
+	struct sideband_life	*table;
+	unsigned int		bits;
+	size_t			nr;
+};
+
 /**
  * struct sideband_store - see sideband-store.h
  * @sample_type: says what follows the body of a record
@@ -128,6 +142,7 @@ struct sideband_object {
  * @untimed:	 records in force without a time stamp, in order of arrival
  * @timed:	 records in force with one, in order of time
  * @pending:	 records that aren't applied to the state yet
+ * @lives:	 which of them are about processes that leave nothing behind
  * @seq:	 number of the last record that has arrived
  * @written:	 all records up to this number are in the file
  * @writing:	 all records up to this number are there, or are being written
@@ -143,6 +158,7 @@ struct sideband_store {
 	struct list_head		untimed;
 	struct list_head		timed;
 	struct sideband_pending		pending;
+	struct sideband_lives		lives;
 	u64				seq;
 	u64				written;
 	u64				writing;
@@ -159,6 +175,18 @@ void sideband_store__put(struct sideband_store *store, struct sideband_record *r
 /* Where a record has @field, a PERF_SAMPLE_*, behind its body. NULL if it hasn't. */
 void *sideband_store__trailer(const struct sideband_store *store, union perf_event *event,
 			      u64 field);
+/* Is it about a task, or mappings of one? */
+bool sideband_store__is_of_task(const union perf_event *event);
+
+/*
+ * sideband-lives.c: processes whose life leaves nothing behind
+ *
+ * Look for them in the pending records before @end, that are applied next
+ */
+void sideband_lives__look(struct sideband_store *store, size_t end);
+/* Is @event, of these records, about one of them? Then it needs not be applied. */
+bool sideband_lives__over(const struct sideband_store *store, const union perf_event *event);
+void sideband_lives__exit(struct sideband_store *store);
 
 /*
  * sideband-maps.c: the mappings of a process

@@ -9,6 +9,8 @@
  *   in force             applied to the state at T, which is as it says
  *   freed                something newer is so, and older than the ring
  *
+ * What is about a process that has begun and ended by then is freed at once.
+ *
  * Applied are records in order of time, so that a record of a round that comes
  * late is not taken for a newer one.
  */
@@ -226,10 +228,8 @@ static struct sideband_record *store__new_record(struct sideband_store *store,
 	return rec;
 }
 
-/* Is it about a task, or mappings of one? */
-static bool record__of_task(struct sideband_record *rec)
+bool sideband_store__is_of_task(const union perf_event *event)
 {
-	const union perf_event *event = sideband_record__event(rec);
 	u16 cpumode = event->header.misc & PERF_RECORD_MISC_CPUMODE_MASK;
 
 	switch (event->header.type) {
@@ -239,6 +239,7 @@ static bool record__of_task(struct sideband_record *rec)
 		       cpumode != PERF_RECORD_MISC_GUEST_KERNEL;
 	case PERF_RECORD_COMM:
 	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
 	case PERF_RECORD_NAMESPACES:
 	case PERF_RECORD_ITRACE_START:
 		return true;
@@ -255,6 +256,10 @@ static void store__apply(struct sideband_store *store,
 	int err;
 
 	store->stats.records--;
+	if (sideband_lives__over(store, event)) {
+		store->stats.superseded++;
+		return;
+	}
 	if (event->header.type == PERF_RECORD_EXIT) {
 		sideband_tasks__apply_exit(store, &event->fork, pending->time);
 		store->stats.superseded++;
@@ -267,7 +272,7 @@ static void store__apply(struct sideband_store *store,
 	}
 	/* so that it stays as long as it takes to see who needs it */
 	sideband_store__get(rec);
-	if (record__of_task(rec))
+	if (sideband_store__is_of_task(event))
 		err = sideband_tasks__apply(store, rec);
 	else
 		err = sideband_objects__apply(store, rec);
@@ -281,11 +286,14 @@ static void store__apply(struct sideband_store *store,
 
 void sideband_store__prune(struct sideband_store *store, u64 oldest_round)
 {
-	const struct sideband_pending_record *next;
+	struct sideband_pending *p = &store->pending;
+	size_t end;
 
-	sideband_pending__settle(&store->pending, oldest_round);
-	while ((next = sideband_pending__due(&store->pending))) {
-		store__apply(store, next);
+	sideband_pending__settle(p, oldest_round);
+	end = sideband_pending__end_of_due(p);
+	sideband_lives__look(store, end);
+	while (p->first < end) {
+		store__apply(store, &p->index[p->first]);
 		sideband_pending__pop(store);
 	}
 }
@@ -314,6 +322,7 @@ void sideband_store__delete(struct sideband_store *store)
 	if (!store)
 		return;
 	sideband_pending__exit(store);
+	sideband_lives__exit(store);
 	sideband_tasks__exit(store);
 	sideband_objects__exit(store);
 	sideband_store__free(store, store->scratch,

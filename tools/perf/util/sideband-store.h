@@ -133,8 +133,9 @@ int sideband_store__fold(struct sideband_store *store, const union perf_event *e
  * @oldest_round: no record of an earlier round is in the ring any more. When
  *		  the ring is empty: the round in which it is filled next.
  *
- * Costs as much as has left the ring, not as much as the store holds. Call it
- * when whole rounds have left the ring. Until then records pile up.
+ * Costs as much as has left the ring, not as much as the store holds, and less
+ * if processes have begun and ended since the last call. Call it when whole rounds
+ * have left the ring. Until then records pile up.
  */
 void sideband_store__prune(struct sideband_store *store, u64 oldest_round);
 

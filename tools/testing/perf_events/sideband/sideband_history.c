@@ -56,6 +56,7 @@ struct history {
 
 	struct items ring;
 	size_t ring_size, chunk;
+	size_t unpruned, prune_at;	/* records */
 	struct sideband_store *store;
 
 	bool append;
@@ -442,6 +443,10 @@ static void evict(struct history *h, size_t nr)
 	for (i = 0; i < nr; i++)
 		fold(h, &h->ring.item[i]);
 	items__drop_first(&h->ring, nr);
+	h->unpruned += nr;
+	if (h->unpruned < h->prune_at)
+		return;
+	h->unpruned = 0;
 	sideband_store__prune(h->store, h->ring.nr ? h->ring.item[0].round : h->round);
 }
 
@@ -599,6 +604,7 @@ static void check_bounds(struct history *h)
 		if (h->thread[i].alive && !one_in(h, 4))
 			exit_thread(h, i);
 	}
+	h->prune_at = 0;
 	for (i = 0; i < 4; i++) {
 		h->time += 2 * SIDEBAND_STORE_LAG;
 		emit_comm(h, 1, false, true);
@@ -637,6 +643,7 @@ static void history__init(struct history *h)
 	h->pace = paces[choose(h->choices, 5)];
 	h->chunk = 1 + choose(h->choices, 20);
 	h->ring_size = h->chunk + choose(h->choices, one_in(h, 2) ? 200 : 20);
+	h->prune_at = one_in(h, 2) ? choose(h->choices, 256) * 4 : 0;
 	h->time = 1000;
 	h->name = h->append ? "appended to a file" : "a file of its own";
 	h->store = sideband_store__new(SAMPLE_TYPE);
