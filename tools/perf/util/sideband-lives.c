@@ -106,21 +106,21 @@ static void lives__look_at(struct sideband_store *store, const union perf_event 
 	}
 }
 
+static size_t lives__size(const struct sideband_lives *lives)
+{
+	return sizeof(*lives->table) << lives->bits;
+}
+
 static int lives__init(struct sideband_store *store, size_t nr)
 {
 	struct sideband_lives *lives = &store->lives;
-	unsigned int bits = ilog2(nr) + 1;
-	struct sideband_life *table;
 
-	if (bits > lives->bits) {
-		table = sideband_store__alloc(store, sizeof(*table) << bits);
-		if (!table)
-			return -ENOMEM;
-		sideband_lives__exit(store);
-		lives->table = table;
-		lives->bits = bits;
-	}
-	memset(lives->table, 0, sizeof(*table) << lives->bits);
+	lives->nr = 0;
+	lives->bits = ilog2(nr) + 1;
+	lives->table = sideband_store__alloc(store, lives__size(lives));
+	if (!lives->table)
+		return -ENOMEM;
+	memset(lives->table, 0, lives__size(lives));
 	return 0;
 }
 
@@ -147,13 +147,12 @@ void sideband_lives__look(struct sideband_store *store, size_t end)
 	struct sideband_lives *lives = &store->lives;
 	size_t i;
 
-	lives->nr = 0;
 	if (end - p->first < LIVES_MIN || lives__init(store, end - p->first))
 		return;
 	for (i = p->first; i < end; i++) {
 		/* A record names two at most */
 		if (lives->nr + 2 >= 1UL << lives->bits) {
-			lives->nr = 0;
+			sideband_lives__forget(store);
 			return;
 		}
 		if (i + 1 < end)
@@ -167,17 +166,15 @@ bool sideband_lives__over(const struct sideband_store *store, const union perf_e
 {
 	const struct sideband_life *life;
 
-	if (!store->lives.nr || !sideband_store__is_of_task(event))
+	if (!store->lives.table || !sideband_store__is_of_task(event))
 		return false;
 	/* pid is at the same place in all of them */
 	life = lives__find(&store->lives, event->comm.pid);
 	return life->ended && !life->needed;
 }
 
-void sideband_lives__exit(struct sideband_store *store)
+void sideband_lives__forget(struct sideband_store *store)
 {
-	struct sideband_lives *lives = &store->lives;
-
-	if (lives->table)
-		sideband_store__free(store, lives->table, sizeof(*lives->table) << lives->bits);
+	sideband_store__free(store, store->lives.table, lives__size(&store->lives));
+	store->lives.table = NULL;
 }

@@ -123,9 +123,9 @@ struct sideband_life;
 
 /**
  * struct sideband_lives - Hash table of the pids in the records that are due
- * @table: entries
+ * @table: entries; NULL: nothing is known
  * @bits:  there are 1 << @bits of them
- * @nr:    in use; 0: nothing is known
+ * @nr:    in use
  */
 struct sideband_lives {
 	struct sideband_life	*table;
@@ -186,7 +186,7 @@ bool sideband_store__is_of_task(const union perf_event *event);
 void sideband_lives__look(struct sideband_store *store, size_t end);
 /* Is @event, of these records, about one of them? Then it needs not be applied. */
 bool sideband_lives__over(const struct sideband_store *store, const union perf_event *event);
-void sideband_lives__exit(struct sideband_store *store);
+void sideband_lives__forget(struct sideband_store *store);
 
 /*
  * sideband-maps.c: the mappings of a process

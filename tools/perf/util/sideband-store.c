@@ -296,6 +296,7 @@ void sideband_store__prune(struct sideband_store *store, u64 oldest_round)
 		store__apply(store, &p->index[p->first]);
 		sideband_pending__pop(store);
 	}
+	sideband_lives__forget(store);
 }
 
 void sideband_store__begin_write(struct sideband_store *store)
@@ -322,7 +323,6 @@ void sideband_store__delete(struct sideband_store *store)
 	if (!store)
 		return;
 	sideband_pending__exit(store);
-	sideband_lives__exit(store);
 	sideband_tasks__exit(store);
 	sideband_objects__exit(store);
 	sideband_store__free(store, store->scratch,
