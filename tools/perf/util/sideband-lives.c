@@ -155,8 +155,9 @@ void sideband_lives__look(struct sideband_store *store, size_t end)
 			sideband_lives__forget(store);
 			return;
 		}
+		/* They have left the caches since they came */
 		if (i + 1 < end)
-			sideband_pending__prefetch(&p->index[i + 1]);
+			__builtin_prefetch(sideband_pending__event(&p->index[i + 1]));
 		lives__look_at(store, sideband_pending__event(&p->index[i]));
 	}
 	lives__need_parents(store, end);

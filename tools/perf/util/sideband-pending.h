@@ -73,12 +73,6 @@ sideband_pending__event(const struct sideband_pending_record *pending)
 	return (const union perf_event *)pending->logged->event;
 }
 
-/* It has left the caches since it came: it will be looked at soon */
-static inline void sideband_pending__prefetch(const struct sideband_pending_record *pending)
-{
-	__builtin_prefetch(pending->logged->event);
-}
-
 /* Copy @event into the log. Return 0 or -ENOMEM. */
 int sideband_pending__add(struct sideband_store *store, const union perf_event *event,
 			  u64 time, u64 seq, u64 round);
