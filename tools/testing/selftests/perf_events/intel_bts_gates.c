@@ -737,7 +737,8 @@ TEST_F(bts, full_while_paused)
 	if (lacks_msr())
 		SKIP(return, "no %s", lacks_msr());
 
-	gated->spec.aux_pages = 16;
+	/* More than what the kernel does from enabling on until the look at it */
+	gated->spec.aux_pages = 64;
 	load = gated_open_late(gated);
 	ASSERT_GE(load, 0);
 	wrong = gated_late_full(gated, &to);

@@ -8,10 +8,11 @@
 #include <linux/bug.h>
 #include <linux/io.h>
 #include <linux/kernel.h>
-#include <linux/mm.h>
+#include <linux/memblock.h>
+#include <linux/pfn.h>
+#include <linux/uaccess.h>
 
 #include <asm/perf_event.h>
-#include <asm/processor.h>
 
 #include "trace_model.h"
 
@@ -39,10 +40,24 @@ static bool tm_output_error(struct tm_cpu *cpu, enum tm_breach breach)
 	return false;
 }
 
+static bool tm_is_readable(u64 phys)
+{
+	u8 byte;
+
+	__get_kernel_nofault(&byte, (u8 *)phys_to_virt(phys), u8, unreadable);
+	return true;
+unreadable:
+	return false;
+}
+
+/*
+ * By a look at both ends: pfn_valid() takes RCU's lock, and this runs with interrupts
+ * off that lockdep doesn't know of, and in functions where RCU isn't watching.
+ */
 static bool tm_is_memory(u64 phys, u64 size)
 {
-	return !((phys + size - 1) >> boot_cpu_data.x86_phys_bits) &&
-	       pfn_valid(PHYS_PFN(phys)) && pfn_valid(PHYS_PFN(phys + size - 1));
+	return PHYS_PFN(phys + size - 1) < max_pfn &&
+	       tm_is_readable(phys) && tm_is_readable(phys + size - 1);
 }
 
 static u32 tm_output_offset(const struct tm_cpu *cpu)
