@@ -65,8 +65,12 @@ struct record_dump {
 	struct record_files	files;
 	bool			build_ids;
 
-	/* One byte for each that asks for a dump, and for each that is complete */
+	/*
+	 * One byte for each that asks for a dump, and for each that is complete. What
+	 * says that there are some is set after the write: who sees it finds them.
+	 */
 	int			wakeup[2];
+	bool			woken;
 	bool			requested;
 
 	/* Acknowledgments that are due, and those for the dump being made */
@@ -176,12 +180,15 @@ static void wake_up(struct record_dump *dump)
 	/* A full pipe wakes up just as well */
 	if (write(dump->wakeup[1], "", 1) < 0)
 		errno = orig_errno;
+	__atomic_store_n(&dump->woken, true, __ATOMIC_RELEASE);
 }
 
 static void no_wake_up(struct record_dump *dump)
 {
 	char buf[64];
 
+	if (!__atomic_exchange_n(&dump->woken, false, __ATOMIC_ACQUIRE))
+		return;
 	while (read(dump->wakeup[0], buf, sizeof(buf)) > 0)
 		;
 }
