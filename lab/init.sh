@@ -7,7 +7,7 @@
 # changes, and the repository may lie anywhere, below /tmp too.
 #
 # Channels to lab/run are virtio-serial ports, never the console:
-#   flight.control  lines: "ready", "beat" every 2 s, "exit STATUS" as the last
+#   flight.control  lines: "ready", "beat" every 2 s, in the end "exit STATUS"
 #   flight.out, flight.err  output of the command
 # shellcheck disable=SC2154  # the request assigns: share modules dir environment
 # command terminal rows columns
@@ -158,6 +158,9 @@ status=$?
 [[ ! $share ]] || umount /host || sync
 kill -KILL "$beat"
 wait "$beat" 2>/dev/null
-echo "exit $status" >&"$control"
-# lab/run ends the machine when it has read that.
-read -r <> <(:)
+# lab/run ends the machine when it has read this. Until then it is said again: a
+# machine was seen that had come to its end and was never heard of again.
+exec {never}<> <(:)
+while echo "exit $status"; do
+	read -rt 2 -u "$never" || :
+done >&"$control"
