@@ -122,6 +122,9 @@ struct snapshot_ring *snapshot_ring__new(size_t size, const struct snapshot_ring
 		return NULL;
 	}
 
+	/* Every record is touched twice, and a dump needs as much memory again at once */
+	madvise(ring->mem, ring->mem_size, MADV_HUGEPAGE);
+
 	for (i = 0; i < nr; i++) {
 		ring->chunks[i].data = ring->mem + i * ring->chunk_size;
 		list_add_tail(&ring->chunks[i].node, &ring->free);
@@ -448,15 +451,31 @@ static int fold_list(struct snapshot_ring *ring, struct chunk_list *list,
 	return walk_list(ring, list, count, ring->whole[1], &visitor);
 }
 
+/*
+ * Their memory is needed for a dump only. Neighbours in the list mostly are so in
+ * memory: given back as one they leave huge pages whole.
+ */
+static void give_memory_back(struct snapshot_ring *ring, const struct chunk_list *list)
+{
+	unsigned char *from = NULL, *to = NULL;
+	struct chunk *chunk;
+
+	list_for_each_entry(chunk, &list->head, node) {
+		if (chunk->data != to) {
+			madvise(from, to - from, MADV_DONTNEED);
+			from = chunk->data;
+		}
+		to = chunk->data + ring->chunk_size;
+	}
+	madvise(from, to - from, MADV_DONTNEED);
+}
+
 int snapshot_ring__fold_taken(struct snapshot_ring *ring)
 {
 	struct snapshot_ring_count count = { .samples = 0 };
-	struct chunk *chunk;
 	int err = fold_list(ring, &ring->taken, &count);
 
-	/* Give the memory back: it is needed for a dump only */
-	list_for_each_entry(chunk, &ring->taken.head, node)
-		madvise(chunk->data, ring->chunk_size, MADV_DONTNEED);
+	give_memory_back(ring, &ring->taken);
 	return err;
 }
 
