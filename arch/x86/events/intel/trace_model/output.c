@@ -9,7 +9,7 @@
 #include <linux/io.h>
 #include <linux/kernel.h>
 #include <linux/memblock.h>
-#include <linux/pfn.h>
+#include <linux/mm.h>
 #include <linux/uaccess.h>
 
 #include <asm/perf_event.h>

@@ -6,7 +6,6 @@
 
 static const struct {
 	int	x86_vendor;
-	int	x86_phys_bits;
-} boot_cpu_data = { X86_VENDOR_INTEL, 46 };
+} boot_cpu_data = { X86_VENDOR_INTEL };
 
 #endif

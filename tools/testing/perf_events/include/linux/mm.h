@@ -14,7 +14,6 @@
 
 extern unsigned char memory[MEMORY_PAGES * PAGE_SIZE];
 
-#define pfn_valid(pfn)		((pfn) < MEMORY_PAGES)
 #define phys_to_virt(addr)	((void *)(memory + (addr)))
 
 #endif
