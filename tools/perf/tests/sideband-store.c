@@ -142,27 +142,31 @@ static int held(void)
 	return (int)stats()->records - 1;
 }
 
+struct player {
+	u64	last;
+	int	nr;
+};
+
+static int play_record(void *arg, const union perf_event *event)
+{
+	const struct trailer *trailer = (void *)event + event->header.size - sizeof(*trailer);
+	struct perf_sample sample = { .cpumode = PERF_RECORD_MISC_USER, .time = trailer->time };
+	struct player *player = arg;
+
+	TEST_ASSERT_VAL("order of time", sample.time >= player->last);
+	player->last = sample.time;
+	player->nr++;
+	machine__process_event(&machines.host, (union perf_event *)event, &sample);
+	return 0;
+}
+
 /* How many records are in a dump? Negative: it's not as it should be */
 static int play(enum sideband_dump_mode mode)
 {
-	struct perf_sample sample = { .cpumode = PERF_RECORD_MISC_USER, };
-	struct sideband_dump dump;
-	union perf_event *event;
-	struct trailer *trailer;
-	u64 last = 0;
-	void *pos;
+	struct player player = { .nr = 0 };
 
-	TEST_ASSERT_VAL("dump", !sideband_store__dump(store, mode, &dump));
-	for (pos = dump.data; pos < dump.data + dump.size; pos += event->header.size) {
-		event = pos;
-		trailer = pos + event->header.size - sizeof(*trailer);
-		sample.time = trailer->time;
-		TEST_ASSERT_VAL("order of time", sample.time >= last);
-		last = sample.time;
-		machine__process_event(&machines.host, event, &sample);
-	}
-	free(dump.data);
-	return (int)dump.nr;
+	TEST_ASSERT_VAL("dump", !sideband_store__dump(store, mode, play_record, &player));
+	return player.nr;
 }
 
 /* The file has what was played */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <linux/kernel.h>
 #include <linux/list.h>
+#include <linux/sizes.h>
 #include <linux/zalloc.h>
 #include <perf/event.h>
 #include "data.h"
@@ -21,23 +22,92 @@
 #include "util.h"
 
 /* A record with this much compressed is not too large, even if it didn't shrink */
-#define COMP_PIECE	((size_t)32 << 10)
+#define COMP_PIECE	((size_t)SZ_32K)
+/* More at once is not faster, and with several MiB the kernel looks for huge pages */
+#define PLAIN_PIECE	((size_t)SZ_256K)
 
 int dump_writer__begin(struct dump_writer *writer, struct data_append *app,
-		       unsigned int level, u64 size, size_t max)
+		       unsigned int level, size_t max)
 {
 	memset(writer, 0, sizeof(*writer));
 	writer->app = app;
-	writer->level = level;
-	writer->left = size;
-	writer->max = min(max, COMP_PIECE);
+	writer->room = level ? min(max, COMP_PIECE) : PLAIN_PIECE;
+	writer->buf = malloc(writer->room);
+	if (!writer->buf)
+		return -ENOMEM;
 	if (!level)
 		return 0;
 
 	writer->record = malloc(PERF_SAMPLE_MAX_SIZE);
-	if (!writer->record)
+	if (!writer->record || zstd_init(&writer->zstd, level))
 		return -ENOMEM;
-	return zstd_init(&writer->zstd, level) ? -ENOMEM : 0;
+	writer->level = level;
+	return 0;
+}
+
+void dump_writer__exit(struct dump_writer *writer)
+{
+	if (writer->level)
+		zstd_fini(&writer->zstd);
+	zfree(&writer->record);
+	zfree(&writer->buf);
+}
+
+static int write_compressed(struct dump_writer *writer, bool last)
+{
+	struct perf_record_compressed *comp = writer->record;
+	size_t max = PERF_SAMPLE_MAX_SIZE - sizeof(*comp) - 1;
+	ssize_t n;
+
+	n = zstd_compress_piece(&writer->zstd, comp + 1, max, writer->buf, writer->used, last);
+	if (n < 0)
+		return n;
+
+	comp->header.type = PERF_RECORD_COMPRESSED;
+	comp->header.misc = 0;
+	comp->header.size = sizeof(*comp) + n;
+	writer->to += comp->header.size;
+	return data_append__write(writer->app, comp, comp->header.size);
+}
+
+static int flush(struct dump_writer *writer, bool last)
+{
+	int err = 0;
+
+	if (writer->used && writer->level)
+		err = write_compressed(writer, last);
+	else if (writer->used)
+		err = data_append__write(writer->app, writer->buf, writer->used);
+	writer->used = 0;
+	return err;
+}
+
+int dump_writer__add(struct dump_writer *writer, const void *data, size_t size)
+{
+	writer->from += size;
+	while (size) {
+		size_t n = min(size, writer->room - writer->used);
+		int err = n ? 0 : flush(writer, false);
+
+		if (err)
+			return err;
+		memcpy(writer->buf + writer->used, data, n);
+		writer->used += n;
+		data += n;
+		size -= n;
+	}
+	return 0;
+}
+
+int dump_writer__write(struct dump_writer *writer, const void *data, size_t size)
+{
+	int err;
+
+	if (writer->level)
+		return dump_writer__add(writer, data, size);
+	writer->from += size;
+	err = flush(writer, false);
+	return err ?: data_append__write(writer->app, data, size);
 }
 
 /* The header tells what compression has made of all that was dumped */
@@ -53,48 +123,12 @@ static void note_ratio(struct dump_writer *writer)
 		session->header.env.comp_ratio = (session->bytes_transferred + to / 2) / to;
 }
 
-void dump_writer__end(struct dump_writer *writer)
+int dump_writer__finish(struct dump_writer *writer)
 {
-	if (writer->level)
-		zstd_fini(&writer->zstd);
-	zfree(&writer->record);
-	if (!writer->left)
+	int err = flush(writer, true);
+
+	if (!err && writer->level)
 		note_ratio(writer);
-}
-
-static int write_compressed(struct dump_writer *writer, const void *buf, size_t size)
-{
-	struct perf_record_compressed *comp = writer->record;
-	size_t max = PERF_SAMPLE_MAX_SIZE - sizeof(*comp) - 1;
-	ssize_t n;
-
-	writer->left -= size;
-	n = zstd_compress_piece(&writer->zstd, comp + 1, max, buf, size, !writer->left);
-	if (n < 0)
-		return n;
-
-	comp->header.type = PERF_RECORD_COMPRESSED;
-	comp->header.misc = 0;
-	comp->header.size = sizeof(*comp) + n;
-	writer->from += size;
-	writer->to += comp->header.size;
-	return data_append__write(writer->app, comp, comp->header.size);
-}
-
-int dump_writer__write(struct dump_writer *writer, const void *buf, size_t size)
-{
-	int err = 0;
-
-	if (!writer->level)
-		return data_append__write(writer->app, buf, size);
-
-	while (size && !err) {
-		size_t n = min(size, writer->max);
-
-		err = write_compressed(writer, buf, n);
-		buf += n;
-		size -= n;
-	}
 	return err;
 }
 

@@ -18,17 +18,19 @@ union perf_event;
 
 /**
  * struct dump_writer - Writes the records of one dump, compressed if wanted
- * @left: how many bytes are yet to be compressed: the last of them end the frame
- * @max:  how many bytes a reader has room for to decompress a record into
- * @from: how many bytes have been compressed
- * @to:	  and to how many
+ * @buf:   what is to be written next, @used bytes of it: small records are written
+ *	   together, and the last that is compressed ends the frame
+ * @room:  so much is written at once. If compressed, a reader has room for it.
+ * @from:  how many bytes have been written
+ * @to:	   and to how many they were compressed
  */
 struct dump_writer {
 	struct data_append	*app;
 	unsigned int		level;
 	struct zstd_data	zstd;
-	u64			left;
-	size_t			max;
+	void			*buf;
+	size_t			used;
+	size_t			room;
 	u64			from;
 	u64			to;
 	void			*record;
@@ -36,12 +38,19 @@ struct dump_writer {
 
 /**
  * dump_writer__begin - Begin a frame that is independent of all others
- * @size: how many bytes dump_writer__write() will get
+ * @max: how many bytes a reader has room for to decompress a record into
+ *
+ * dump_writer__exit() is due even if that fails.
  */
 int dump_writer__begin(struct dump_writer *writer, struct data_append *app,
-		       unsigned int level, u64 size, size_t max);
-int dump_writer__write(struct dump_writer *writer, const void *buf, size_t size);
-void dump_writer__end(struct dump_writer *writer);
+		       unsigned int level, size_t max);
+/* For small pieces */
+int dump_writer__add(struct dump_writer *writer, const void *data, size_t size);
+/* For large ones */
+int dump_writer__write(struct dump_writer *writer, const void *data, size_t size);
+/* That was all */
+int dump_writer__finish(struct dump_writer *writer);
+void dump_writer__exit(struct dump_writer *writer);
 
 /**
  * struct record_files - The files of dumps that have one of their own each

@@ -41,15 +41,20 @@ struct aux_data {
 	union perf_event	event[];
 };
 
+/* Records, one behind the other */
+struct records {
+	void	*data;
+	size_t	size;
+};
+
 /*
  * A dump's states. The main thread makes IDLE RUNNING, the dump thread makes
- * that WRITTEN, when the file is complete, and then DONE or FAILED. Between, what
- * the store and the ring's ops work on is the dump thread's.
+ * that DONE or FAILED. Between, the store, the acknowledgments that are due for the
+ * dump, and what the ring's ops work on are the dump thread's.
  */
 enum dump_state {
 	DUMP_IDLE,
 	DUMP_RUNNING,
-	DUMP_WRITTEN,
 	DUMP_DONE,
 	DUMP_FAILED,
 };
@@ -80,10 +85,9 @@ struct record_dump {
 	pthread_t		thread;
 	enum dump_state		state;
 	bool			last;
-	u64			size;
-	struct sideband_dump	side;
-	struct sideband_dump	late;
+	struct records		late;
 	struct list_head	aux;
+	struct dump_writer	writer;
 	struct snapshot_ring_count count;
 	int			err;
 
@@ -251,7 +255,6 @@ void record_dump__delete(struct record_dump *dump)
 			close(dump->wakeup[i]);
 	}
 	free_aux(dump);
-	free(dump->side.data);
 	free(dump->late.data);
 	record_files__exit(&dump->files);
 	data_append__exit(&dump->app);
@@ -358,36 +361,22 @@ static int mark_build_id(void *arg, const union perf_event *event)
 	return dump_build_ids__mark(dump->session, event);
 }
 
-static int mark_build_ids(struct record_dump *dump, struct sideband_dump *side)
+/* Most binaries that there will be are there now, in time to read them */
+static int begin_build_ids(struct record_dump *dump)
 {
-	size_t pos = 0;
-
-	while (pos < side->size) {
-		const union perf_event *event = side->data + pos;
-		int err = dump_build_ids__mark(dump->session, event);
-
-		if (err)
-			return err;
-		pos += event->header.size;
-	}
-	return 0;
+	dump->build_ids = !perf_data__is_pipe(dump->session->data) &&
+			  perf_header__has_feat(&dump->session->header, HEADER_BUILD_ID);
+	if (!dump->build_ids)
+		return 0;
+	dump_build_ids__begin(dump->session, dump->opts.file_each);
+	return sideband_store__dump(dump->store, SIDEBAND_DUMP_ALL, mark_build_id, dump);
 }
 
 int record_dump__start(struct record_dump *dump)
 {
 	struct perf_session *session = dump->session;
-	struct sideband_dump side;
-	int err = sideband_store__dump(dump->store, SIDEBAND_DUMP_ALL, &side);
+	int err = begin_build_ids(dump);
 
-	/* Most binaries that there will be are there now, in time to read them */
-	dump->build_ids = !perf_data__is_pipe(session->data) &&
-			  perf_header__has_feat(&session->header, HEADER_BUILD_ID);
-	if (!err && dump->build_ids) {
-		dump_build_ids__begin(session, dump->opts.file_each);
-		err = mark_build_ids(dump, &side);
-	}
-	if (!err)
-		free(side.data);
 	if (!err)
 		err = data_append__init(&dump->app, session, dump->evlist);
 	if (!err && dump->opts.file_each)
@@ -397,29 +386,51 @@ int record_dump__start(struct record_dump *dump)
 	return err;
 }
 
+/* The build-ids of all that is mapped: which of it samples hit would take long to find out */
+static int write_sideband(void *arg, const union perf_event *event)
+{
+	struct record_dump *dump = arg;
+	int err = dump->build_ids ? mark_build_id(dump, event) : 0;
+
+	return err ?: dump_writer__add(&dump->writer, event, event->header.size);
+}
+
+static int write_late(struct record_dump *dump)
+{
+	size_t pos = 0;
+	int err = 0;
+
+	while (!err && pos < dump->late.size) {
+		const union perf_event *event = dump->late.data + pos;
+
+		err = write_sideband(dump, event);
+		pos += event->header.size;
+	}
+	return err;
+}
+
 static int write_piece(void *arg, void *buf, size_t size)
 {
 	return dump_writer__write(arg, buf, size);
 }
 
-static u64 all_records(const struct record_dump *dump)
-{
-	return dump->side.size + dump->size + dump->late.size;
-}
-
 static int write_records(struct record_dump *dump)
 {
-	struct dump_writer writer;
-	int err = dump_writer__begin(&writer, &dump->app, dump->opts.comp_level, all_records(dump),
+	enum sideband_dump_mode mode = dump->opts.file_each ? SIDEBAND_DUMP_ALL :
+							      SIDEBAND_DUMP_NEW;
+	struct dump_writer *writer = &dump->writer;
+	int err = dump_writer__begin(writer, &dump->app, dump->opts.comp_level,
 				     dump->evlist->core.mmap_len);
 
-	if (!err && dump->side.size)
-		err = dump_writer__write(&writer, dump->side.data, dump->side.size);
 	if (!err)
-		err = snapshot_ring__read_taken(dump->ring, write_piece, &writer);
-	if (!err && dump->late.size)
-		err = dump_writer__write(&writer, dump->late.data, dump->late.size);
-	dump_writer__end(&writer);
+		err = sideband_store__dump(dump->store, mode, write_sideband, dump);
+	if (!err)
+		err = snapshot_ring__read_taken(dump->ring, write_piece, writer);
+	if (!err)
+		err = write_late(dump);
+	if (!err)
+		err = dump_writer__finish(writer);
+	dump_writer__exit(writer);
 	return err;
 }
 
@@ -467,16 +478,6 @@ static int write_stretch(struct record_dump *dump)
 	return err;
 }
 
-/* Those of all that is mapped: which of it samples hit would take long to find out */
-static int mark_all_build_ids(struct record_dump *dump)
-{
-	int err;
-
-	dump_build_ids__begin(dump->session, dump->opts.file_each);
-	err = mark_build_ids(dump, &dump->side);
-	return err ?: mark_build_ids(dump, &dump->late);
-}
-
 /* The header tells when the first and the last sample of the file were taken */
 static void note_time(void *arg, const union perf_event *event)
 {
@@ -492,7 +493,7 @@ static void note_time(void *arg, const union perf_event *event)
 		evlist->last_sample_time = time;
 }
 
-/* What the header says about the records that are about to be written */
+/* What the header says about the ring's records */
 static int look_through(struct record_dump *dump)
 {
 	struct snapshot_ring_visitor visitor = {
@@ -500,13 +501,14 @@ static int look_through(struct record_dump *dump)
 		.sample	= note_time,
 		.arg	= dump,
 	};
-	int err = dump->build_ids ? mark_all_build_ids(dump) : 0;
 
+	if (dump->build_ids)
+		dump_build_ids__begin(dump->session, dump->opts.file_each);
 	if (dump->opts.file_each) {
 		dump->evlist->first_sample_time = 0;
 		dump->evlist->last_sample_time = 0;
 	}
-	return err ?: snapshot_ring__walk_taken(dump->ring, &dump->count, &visitor);
+	return snapshot_ring__walk_taken(dump->ring, &dump->count, &visitor);
 }
 
 static int write_dump(struct record_dump *dump)
@@ -572,7 +574,7 @@ static void print_result(struct record_dump *dump, const char *name)
 		       what_now(dump));
 	else if (!quiet)
 		fprintf(stderr, "[ perf record: Dump %s: %" PRIu64 " samples, %.3f MB ]\n", name,
-			dump->count.samples, all_records(dump) / 1024.0 / 1024.0);
+			dump->count.samples, dump->writer.from / 1024.0 / 1024.0);
 }
 
 /* What was dumped is in the file: from now on the store has what later samples need of it */
@@ -598,6 +600,16 @@ static enum dump_state get_state(struct record_dump *dump)
 	return __atomic_load_n(&dump->state, __ATOMIC_ACQUIRE);
 }
 
+static void acknowledge(struct record_dump *dump, bool ok)
+{
+	for (; dump->acks_running; dump->acks_running--) {
+		if (ok)
+			evlist__ctlfd_ack(dump->evlist);
+		else
+			evlist__ctlfd_nack(dump->evlist);
+	}
+}
+
 static void *dump_thread(void *arg)
 {
 	struct record_dump *dump = arg;
@@ -605,11 +617,11 @@ static void *dump_thread(void *arg)
 
 	dump->err = make_dump(dump, &name);
 	print_result(dump, name);
+	acknowledge(dump, !dump->err);
 	if (dump->err) {
 		set_state(dump, DUMP_FAILED);
 		return NULL;
 	}
-	set_state(dump, DUMP_WRITTEN);
 	dump->err = forget_dumped(dump);
 	set_state(dump, DUMP_DONE);
 	return NULL;
@@ -633,22 +645,11 @@ static int start_thread(struct record_dump *dump)
 	return -err;
 }
 
-static void acknowledge(struct record_dump *dump, bool ok)
-{
-	for (; dump->acks_running; dump->acks_running--) {
-		if (ok)
-			evlist__ctlfd_ack(dump->evlist);
-		else
-			evlist__ctlfd_nack(dump->evlist);
-	}
-}
-
 /* A dump has ended, and its thread: back to a state in which another one can begin */
 static int end_dump(struct record_dump *dump, bool ok)
 {
 	int err;
 
-	zfree(&dump->side.data);
 	zfree(&dump->late.data);
 	/* If it failed then the next dump takes a newer trace */
 	free_aux(dump);
@@ -671,9 +672,6 @@ static int reap(struct record_dump *dump)
 	enum dump_state state = get_state(dump);
 
 	if (state == DUMP_IDLE || state == DUMP_RUNNING)
-		return 0;
-	acknowledge(dump, state != DUMP_FAILED);
-	if (state == DUMP_WRITTEN)
 		return 0;
 	pthread_join(dump->thread, NULL);
 	return end_dump(dump, state == DUMP_DONE);
@@ -710,13 +708,13 @@ void record_dump__take(struct record_dump *dump)
 {
 	memset(&dump->count, 0, sizeof(dump->count));
 	memset(&dump->late, 0, sizeof(dump->late));
-	dump->size = snapshot_ring__take(dump->ring);
+	snapshot_ring__take(dump->ring);
 	dump->state = DUMP_RUNNING;
 }
 
 static int add_late(void *arg, const union perf_event *event)
 {
-	struct sideband_dump *late = arg;
+	struct records *late = arg;
 	void *data = realloc(late->data, late->size + event->header.size);
 
 	if (!data)
@@ -743,12 +741,8 @@ static int look_for_late(struct record_dump *dump)
 
 int record_dump__begin(struct record_dump *dump)
 {
-	int err;
+	int err = look_for_late(dump);
 
-	err = sideband_store__dump(dump->store, dump->opts.file_each ? SIDEBAND_DUMP_ALL :
-							     SIDEBAND_DUMP_NEW, &dump->side);
-	if (!err)
-		err = look_for_late(dump);
 	if (!err)
 		err = start_thread(dump);
 	if (!err)

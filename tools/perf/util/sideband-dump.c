@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sideband-dump.c: Copy what a sideband-store holds, for a file
+ * sideband-dump.c: Hand out what a sideband-store holds, for a file
  *
  * Who reads the file plays the records back: a FORK copies the mappings and the
  * name that the parent has at that moment. The parent may not be in the dump as
@@ -12,39 +12,33 @@
 #include <string.h>
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
+#include <linux/sizes.h>
 #include "sideband-state.h"
 
+/*
+ * @record:  gets the records
+ * @written: those up to this one are left out
+ * @copy:    of a record that isn't handed out as it is held
+ */
 struct writer {
 	struct sideband_store	*store;
-	struct sideband_dump	*dump;
-	size_t			alloc;
-	u64			written;	/* records up to this one are left out */
+	sideband_record_t	record;
+	void			*arg;
+	u64			written;
 	int			err;
+	u64			copy[SZ_64K / sizeof(u64)];
 };
 
-/* Add a copy of @event. It can be changed until the next one is added. */
-static union perf_event *writer__add(struct writer *w, const union perf_event *event)
+static void writer__add(struct writer *w, const union perf_event *event)
 {
-	struct sideband_dump *dump = w->dump;
-	size_t size = event->header.size;
-	void *data;
+	if (!w->err)
+		w->err = w->record(w->arg, event);
+}
 
-	if (w->err)
-		return NULL;
-	if (dump->size + size > w->alloc) {
-		w->alloc = 2 * (w->alloc + size);
-		data = realloc(dump->data, w->alloc);
-		if (!data) {
-			w->err = -ENOMEM;
-			return NULL;
-		}
-		dump->data = data;
-	}
-	data = dump->data + dump->size;
-	memcpy(data, event, size);
-	dump->size += size;
-	dump->nr++;
-	return data;
+/* A copy of @event, to be changed and added */
+static union perf_event *writer__copy(struct writer *w, const union perf_event *event)
+{
+	return memcpy(w->copy, event, event->header.size);
 }
 
 /* Add what @rec says as if it had been said of @task when it was forked */
@@ -52,12 +46,9 @@ static void writer__add_inherited(struct writer *w, struct sideband_record *rec,
 				  struct sideband_task *task)
 {
 	u32 ids[2] = { task->process->pid, task->tid };
-	union perf_event *event;
+	union perf_event *event = writer__copy(w, sideband_record__event(rec));
 	void *field;
 
-	event = writer__add(w, sideband_record__event(rec));
-	if (!event)
-		return;
 	if (event->header.type == PERF_RECORD_COMM)
 		event->header.misc &= ~PERF_RECORD_MISC_COMM_EXEC;
 	/* at the same place in COMM, MMAP and MMAP2 */
@@ -69,6 +60,7 @@ static void writer__add_inherited(struct writer *w, struct sideband_record *rec,
 	field = sideband_store__trailer(w->store, event, PERF_SAMPLE_TIME);
 	if (field)
 		memcpy(field, &task->fork->time, sizeof(u64));
+	writer__add(w, event);
 }
 
 /* Will playback copy all that @process has inherited from its parent? */
@@ -138,15 +130,16 @@ static void writer__add_fork(struct writer *w, struct sideband_record *rec)
 	struct sideband_process *process = task->process;
 	struct sideband_task *creator = task__creator(w->store, task);
 	bool no_maps = task == process->leader && !parent_has_maps(w->store, process);
-	union perf_event *event = writer__add(w, sideband_record__event(rec));
+	union perf_event *event = writer__copy(w, sideband_record__event(rec));
 
 	/* whom playback takes for a thread that's gone may be an earlier one */
-	if (event && !creator)
+	if (!creator)
 		event->fork.ptid = event->fork.ppid;
-	if (event && no_maps) {
+	if (no_maps)
 		event->header.misc |= PERF_RECORD_MISC_FORK_EXEC;
+	writer__add(w, event);
+	if (no_maps)
 		writer__add_inherited_maps(w, process);
-	}
 	if (task->comm && task->comm->owner != task->serial &&
 	    !(creator && creator->comm == task->comm))
 		writer__add_inherited(w, task->comm, task);
@@ -187,35 +180,42 @@ static bool record__is_next(const struct sideband_record *rec,
 	return rec->time != pending->time ? rec->time < pending->time : rec->seq < pending->seq;
 }
 
-int sideband_store__dump(struct sideband_store *store, enum sideband_dump_mode mode,
-			 struct sideband_dump *dump)
+static int writer__add_all(struct writer *w)
 {
-	struct writer w = {
-		.store = store,
-		.dump = dump,
-		.alloc = store->stats.bytes,
-		.written = mode == SIDEBAND_DUMP_NEW ? store->written : 0,
-	};
+	struct sideband_store *store = w->store;
 	struct sideband_record *rec = store__next(store, &store->untimed);
 	struct sideband_pending_record *pending;
 	size_t nr, i = 0;
 
-	*dump = (struct sideband_dump) { .data = malloc(w.alloc + 1), };
 	pending = sideband_pending__by_time(&store->pending, &nr);
-	if (!dump->data || !pending)
-		w.err = -ENOMEM;
-	while ((rec || i < nr) && !w.err) {
+	if (!pending)
+		return -ENOMEM;
+	while ((rec || i < nr) && !w->err) {
 		if (rec && record__is_next(rec, pending + i, nr - i)) {
-			writer__add_record(&w, rec);
+			writer__add_record(w, rec);
 			rec = store__next(store, &rec->list);
 		} else {
-			writer__add_pending(&w, pending + i++);
+			writer__add_pending(w, pending + i++);
 		}
 	}
 	free(pending);
-	if (w.err || !dump->size) {
-		free(dump->data);
-		*dump = (struct sideband_dump) { .data = NULL, };
-	}
-	return w.err;
+	return w->err;
+}
+
+int sideband_store__dump(struct sideband_store *store, enum sideband_dump_mode mode,
+			 sideband_record_t record, void *arg)
+{
+	struct writer *w = malloc(sizeof(*w));
+	int err;
+
+	if (!w)
+		return -ENOMEM;
+	w->store = store;
+	w->record = record;
+	w->arg = arg;
+	w->written = mode == SIDEBAND_DUMP_NEW ? store->written : 0;
+	w->err = 0;
+	err = writer__add_all(w);
+	free(w);
+	return err;
 }

@@ -30,8 +30,7 @@
  * samples after its exit, and a time stamp is older than the record's
  * publication. So T stays behind by SIDEBAND_STORE_LAG, too.
  *
- * Nothing in here is thread-safe. A dump is a copy: another thread may write it
- * to a file while records are folded.
+ * Nothing in here is thread-safe.
  */
 #include <linux/types.h>
 #include <stdbool.h>
@@ -70,18 +69,6 @@ struct sideband_store_stats {
 	u64	max_bytes;
 	u64	tasks;
 	u64	processes;
-};
-
-/**
- * struct sideband_dump - Records for a perf.data file, one after the other
- * @data: the records; free() it
- * @size: in bytes
- * @nr:   number of records
- */
-struct sideband_dump {
-	void	*data;
-	size_t	size;
-	u64	nr;
 };
 
 /* Which records a dump has */
@@ -139,14 +126,17 @@ int sideband_store__fold(struct sideband_store *store, const union perf_event *e
  */
 void sideband_store__prune(struct sideband_store *store, u64 oldest_round);
 
+/* Gets a record, valid during the call only. Non-zero: stop, and return that. */
+typedef int (*sideband_record_t)(void *arg, const union perf_event *event);
+
 /**
- * sideband_store__dump - Copy the records that samples of the ring need
+ * sideband_store__dump - Hand out the records that samples of the ring need
  * @mode: all, or only what isn't in the file yet
- * @dump: where they are put. Empty, with @data NULL, if there are none.
+ * @record: called for each of them
+ * @arg: for @record
  *
  * Records are in order of time, those without one first. The dump is what
- * samples need that are in the ring at the time of the call. Folding later on
- * does not change it.
+ * samples need that are in the ring at the time of the call.
  *
  * Records are what was folded, except where a process or thread got mappings
  * or a name by fork from one that has gone since, or that has lost them. Then
@@ -154,10 +144,10 @@ void sideband_store__prune(struct sideband_store *store, u64 oldest_round);
  * and the FORK record is marked as one that copies no mappings. In place of a
  * thread that is gone, FORK and MMAP records tell the leader of its process.
  *
- * Return 0 or -ENOMEM.
+ * Return 0 or -ENOMEM or what @record has returned.
  */
 int sideband_store__dump(struct sideband_store *store, enum sideband_dump_mode mode,
-			 struct sideband_dump *dump);
+			 sideband_record_t record, void *arg);
 
 /**
  * sideband_store__begin_write - All folded so far is being written to the file

@@ -22,6 +22,12 @@
 #define CHUNK_MAX	((size_t)SZ_256K)
 #define CHUNKS_WANTED	64
 
+/*
+ * A chunk has left the caches by the time it is walked. So far ahead is fetched: some
+ * small records, or the next one but one, if all are as large as the one at hand.
+ */
+#define AHEAD_MIN	((size_t)SZ_1K)
+
 /* @first and @last are the rounds in which its bytes were read */
 struct chunk {
 	struct list_head	node;
@@ -191,6 +197,7 @@ static int walk_chunk(struct snapshot_ring *ring, struct chunk_list *list, struc
 
 		if (size < sizeof(event->header) || size % sizeof(u64))
 			return -EINVAL;
+		__builtin_prefetch((void *)event + max(2 * size, AHEAD_MIN));
 
 		if (is_sample && !visitor->sample) {
 			count->samples++;
@@ -348,23 +355,14 @@ void snapshot_ring__end_round(struct snapshot_ring *ring)
 	ring->round++;
 }
 
-u64 snapshot_ring__take(struct snapshot_ring *ring)
+void snapshot_ring__take(struct snapshot_ring *ring)
 {
-	struct chunk *chunk;
-	u64 size = 0;
-
-	list_for_each_entry(chunk, &ring->ring.head, node)
-		size += chunk->used;
-	/* A record's rest alone is nothing */
-	size -= min_t(u64, size, ring->ring.carry);
-
 	list_splice_tail_init(&ring->ring.head, &ring->taken.head);
 	ring->taken.nr = ring->ring.nr;
 	ring->taken.carry = ring->ring.carry;
 	ring->ring.nr = 0;
 	ring->ring.carry = 0;
 	ring->is_taken = true;
-	return size;
 }
 
 int snapshot_ring__read_taken(struct snapshot_ring *ring, snapshot_ring_piece_t piece,

@@ -113,9 +113,8 @@ void snapshot_ring__end_round(struct snapshot_ring *ring);
  * snapshot_ring__take - Hand over all records of the ring
  *
  * The last record must be a whole one. Nothing may be taken already.
- * Return how many bytes that are.
  */
-u64 snapshot_ring__take(struct snapshot_ring *ring);
+void snapshot_ring__take(struct snapshot_ring *ring);
 
 /**
  * snapshot_ring__read_taken - Go through what was taken, in order

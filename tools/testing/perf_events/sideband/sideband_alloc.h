@@ -15,12 +15,6 @@ static inline void *malloc_or_fail(size_t size)
 	return fail_allocation >= 0 && !fail_allocation-- ? NULL : malloc(size);
 }
 
-static inline void *realloc_or_fail(void *ptr, size_t size)
-{
-	return fail_allocation >= 0 && !fail_allocation-- ? NULL : realloc(ptr, size);
-}
-
-#define malloc(size)		malloc_or_fail(size)
-#define realloc(ptr, size)	realloc_or_fail(ptr, size)
+#define malloc(size)	malloc_or_fail(size)
 
 #endif

@@ -3,6 +3,7 @@
  * Processes and threads that fork, exec, map, exit, reuse each other's ids, on
  * some CPUs; a perf that reads their buffers in rounds; its ring and store.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -495,24 +496,22 @@ static void read_to_the_end(struct history *h)
 	}
 }
 
-/* The store's records as items; @new: how many of them are made up */
-static void parse_dump(struct history *h, const struct sideband_dump *dump, struct items *items)
-{
-	const void *data = dump->data, *end = data + dump->size;
-	const struct trailer *trailer;
-	const union perf_event *event;
-	u64 nr = 0;
+/* Where a dump's records go, as items */
+struct dumped {
+	struct history	*h;
+	struct items	*items;
+};
 
-	for (; data < end; data += event->header.size, nr++) {
-		event = data;
-		trailer = data + event->header.size - sizeof(*trailer);
-		items__add(items, (struct item) {
-			.time = trailer->time, .event = copy_event(event), });
-		h->count->inherited += event->header.type == PERF_RECORD_FORK && trailer->time &&
+static int take_dumped(void *arg, const union perf_event *event)
+{
+	const struct trailer *trailer = (void *)event + event->header.size - sizeof(*trailer);
+	struct dumped *dumped = arg;
+
+	items__add(dumped->items, (struct item) {
+		.time = trailer->time, .event = copy_event(event), });
+	dumped->h->count->inherited += event->header.type == PERF_RECORD_FORK && trailer->time &&
 				       event->header.misc;
-	}
-	if (nr != dump->nr)
-		h->count->leaks++;
+	return 0;
 }
 
 static void copy_items(struct items *to, const struct items *from)
@@ -558,15 +557,13 @@ static void end_write(struct history *h)
 static void dump(struct history *h)
 {
 	struct items once = { .nr = 0, }, *file = h->append ? &h->file : &once;
-	struct sideband_dump dump;
+	struct dumped dumped = { .h = h, .items = file, };
 
 	end_write(h);
 	h->pending = h->file.nr;
 	if (sideband_store__dump(h->store, h->append ? SIDEBAND_DUMP_NEW : SIDEBAND_DUMP_ALL,
-				 &dump))
+				 take_dumped, &dumped))
 		abort();
-	parse_dump(h, &dump, file);
-	free(dump.data);
 	copy_items(file, &h->ring);
 	items__add(file, (struct item) { .finished_round = true, });
 	check_file(h, file);
@@ -717,20 +714,22 @@ static u64 garbage_time(struct choices *choices, u64 *time)
 	}
 }
 
+/* Stops at the record whose number @arg counts down to */
+static int check_garbage(void *arg, const union perf_event *event)
+{
+	unsigned int *left = arg;
+
+	if (!sideband_store__wants(event) || event->header.size < sizeof(event->header))
+		abort();
+	return (*left)-- ? 0 : -EIO;
+}
+
 static void garbage_dump(struct sideband_store *store, struct choices *choices)
 {
-	struct sideband_dump dump;
-	const union perf_event *event;
-	size_t pos;
+	unsigned int left = choose(choices, 4096);
 
-	if (sideband_store__dump(store, choose(choices, 2), &dump))
+	if (sideband_store__dump(store, choose(choices, 2), check_garbage, &left))
 		return;
-	for (pos = 0; pos < dump.size; pos += event->header.size) {
-		event = dump.data + pos;
-		if (!sideband_store__wants(event) || event->header.size > dump.size - pos)
-			abort();
-	}
-	free(dump.data);
 	if (choose(choices, 2))
 		sideband_store__begin_write(store);
 	if (choose(choices, 2))
