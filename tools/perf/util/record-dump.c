@@ -32,7 +32,7 @@
 #include "units.h"
 
 /* Prune the store of side-band when so many records have gone there */
-#define PRUNE_AT	1024
+#define PRUNE_AT	4096
 
 /* AUX area data for a dump, as it is written: the record, then what it describes */
 struct aux_data {

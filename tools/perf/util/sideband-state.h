@@ -5,6 +5,7 @@
 /* What is inside of a sideband-store, see sideband-store.h */
 
 #include <linux/list.h>
+#include <linux/perf_event.h>
 #include <linux/rbtree.h>
 #include <perf/event.h>
 #include "sideband-pending.h"
@@ -45,6 +46,27 @@ static inline bool sideband_record__older(const struct sideband_record *a,
 					  const struct sideband_record *b)
 {
 	return a->time != b->time ? a->time < b->time : a->seq < b->seq;
+}
+
+/* Is it about a task, or mappings of one? */
+static inline bool sideband_store__is_of_task(const union perf_event *event)
+{
+	u16 cpumode = event->header.misc & PERF_RECORD_MISC_CPUMODE_MASK;
+
+	switch (event->header.type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		return cpumode != PERF_RECORD_MISC_KERNEL &&
+		       cpumode != PERF_RECORD_MISC_GUEST_KERNEL;
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+	case PERF_RECORD_NAMESPACES:
+	case PERF_RECORD_ITRACE_START:
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* The part of an address range that a mapping is visible in */
@@ -175,8 +197,6 @@ void sideband_store__put(struct sideband_store *store, struct sideband_record *r
 /* Where a record has @field, a PERF_SAMPLE_*, behind its body. NULL if it hasn't. */
 void *sideband_store__trailer(const struct sideband_store *store, union perf_event *event,
 			      u64 field);
-/* Is it about a task, or mappings of one? */
-bool sideband_store__is_of_task(const union perf_event *event);
 
 /*
  * sideband-lives.c: processes whose life leaves nothing behind

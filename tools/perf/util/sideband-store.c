@@ -228,26 +228,6 @@ static struct sideband_record *store__new_record(struct sideband_store *store,
 	return rec;
 }
 
-bool sideband_store__is_of_task(const union perf_event *event)
-{
-	u16 cpumode = event->header.misc & PERF_RECORD_MISC_CPUMODE_MASK;
-
-	switch (event->header.type) {
-	case PERF_RECORD_MMAP:
-	case PERF_RECORD_MMAP2:
-		return cpumode != PERF_RECORD_MISC_KERNEL &&
-		       cpumode != PERF_RECORD_MISC_GUEST_KERNEL;
-	case PERF_RECORD_COMM:
-	case PERF_RECORD_FORK:
-	case PERF_RECORD_EXIT:
-	case PERF_RECORD_NAMESPACES:
-	case PERF_RECORD_ITRACE_START:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static void store__apply(struct sideband_store *store,
 			 const struct sideband_pending_record *pending)
 {
