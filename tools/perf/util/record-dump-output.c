@@ -23,7 +23,7 @@
 
 /* A record with this much compressed is not too large, even if it didn't shrink */
 #define COMP_PIECE	((size_t)SZ_32K)
-/* More at once is not faster, and with several MiB the kernel looks for huge pages */
+/* More is written in several pieces anyway */
 #define PLAIN_PIECE	((size_t)SZ_256K)
 
 int dump_writer__begin(struct dump_writer *writer, struct data_append *app,
