@@ -502,6 +502,102 @@ SIDEBAND_TEST(short_lives)
 	return TEST_OK;
 }
 
+/* A life is over with the last thread, if of each is told all from fork to exit */
+SIDEBAND_TEST(short_threads)
+{
+	/* all over */
+	START(100, "all");
+	THREAD(100, 101);
+	COMM(100, 101, "worker");
+	EXIT(100, 100);
+	MMAP(100, 101, 1, 1, "/bin/all");
+	EXIT(100, 101);
+	/* but for a child of a thread */
+	START(200, "leader");
+	MMAP(200, 200, 1, 1, "/bin/leader");
+	THREAD(200, 201);
+	COMM(200, 201, "worker");
+	FORK(202, 202, 200, 201);
+	EXIT(200, 201);
+	EXIT(200, 200);
+	/* one exit is told twice, so one thread lives */
+	START(300, "twice");
+	THREAD(300, 301);
+	THREAD(300, 302);
+	EXIT(300, 300);
+	EXIT(300, 301);
+	EXIT(300, 301);
+	/* the fork of a thread was lost, that lives */
+	START(400, "leader");
+	COMM(400, 401, "lost");
+	EXIT(400, 400);
+	/* a thread with the id of a process, whose exit was lost */
+	START(500, "replaced");
+	START(510, "replaces");
+	THREAD(510, 500);
+	EXIT(510, 500);
+	EXIT(510, 510);
+	settle();
+	TEST_ASSERT_EQUAL("processes", (int)stats()->processes, 3);
+	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 5);
+	PLAY();
+	ASSERT_COMM(202, 202, "worker");
+	ASSERT_MAP(202, 202, 1, "/bin/leader");
+	ASSERT_COMM(400, 401, "lost");
+
+	/* the same, but that process is known before */
+	START(520, "replaces");
+	THREAD(520, 202);
+	EXIT(520, 202);
+	EXIT(520, 520);
+	/* processes with the ids of threads: of one that is over, of two whose exits were lost */
+	START(600, "first");
+	THREAD(600, 601);
+	THREAD(600, 602);
+	EXIT(600, 601);
+	START(601, "second");
+	START(602, "third");
+	COMM(600, 603, "lost, too");
+	START(603, "fourth");
+	EXIT(603, 603);
+	EXIT(600, 600);
+	settle();
+	TEST_ASSERT_EQUAL("processes", (int)stats()->processes, 4);
+	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 6);
+	PLAY();
+	ASSERT_COMM(601, 601, "second");
+	ASSERT_COMM(602, 602, "third");
+	return TEST_OK;
+}
+
+/* A thread that lives keeps its process, whatever is not told of it, or of another */
+SIDEBAND_TEST(living_threads)
+{
+	/* it was another's before, whose exit was lost */
+	START(100, "before");
+	START(110, "after");
+	THREAD(100, 101);
+	COMM(110, 101, "moved");
+	EXIT(110, 110);
+	EXIT(100, 100);
+	/* its id was a process's */
+	START(200, "replaced");
+	START(210, "replaces");
+	THREAD(210, 200);
+	EXIT(210, 210);
+	/* it comes when the process seems to be over */
+	START(300, "first");
+	EXIT(300, 300);
+	THREAD(300, 301);
+	settle();
+	TEST_ASSERT_EQUAL("processes", (int)stats()->processes, 3);
+	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 6);
+	PLAY();
+	ASSERT_COMM(110, 101, "moved");
+	ASSERT_COMM(210, 200, "replaces");
+	return TEST_OK;
+}
+
 /* A thread's exec: it becomes the leader, which is told to have exited before */
 SIDEBAND_TEST(exec_of_thread)
 {
@@ -773,6 +869,8 @@ static struct test_case tests__sideband_store[] = {
 	TEST_CASE("threads", threads),
 	TEST_CASE("exits", exits),
 	TEST_CASE("short lives", short_lives),
+	TEST_CASE("short lives of threads", short_threads),
+	TEST_CASE("threads that live on", living_threads),
 	TEST_CASE("exec of a thread", exec_of_thread),
 	TEST_CASE("reuse of ids", reuse),
 	TEST_CASE("earlier owner of an id", earlier_owner),

@@ -65,6 +65,7 @@ struct record_dump {
 	struct evlist		*evlist;
 	struct snapshot_ring	*ring;
 	struct sideband_store	*store;
+	bool			same_trailers;
 	unsigned int		unpruned;
 	struct data_append	app;
 	struct record_files	files;
@@ -133,14 +134,24 @@ static bool wants(const union perf_event *event)
 	return sideband_store__wants(event);
 }
 
+/* Which event a record is of, and so where its time is, has to be looked for if they differ */
+static u64 time_of(struct record_dump *dump, const union perf_event *event)
+{
+	u64 time;
+
+	if (dump->same_trailers)
+		return sideband_store__time(dump->store, event);
+	if (evlist__parse_sample_timestamp(dump->evlist, (union perf_event *)event, &time))
+		return 0;
+	return time;
+}
+
 static int fold(void *priv, const union perf_event *event, u64 round)
 {
 	struct record_dump *dump = priv;
-	u64 time = 0;
+	u64 time = time_of(dump, event);
 	int err;
 
-	if (evlist__parse_sample_timestamp(dump->evlist, (union perf_event *)event, &time))
-		time = 0;
 	dump->unpruned++;
 	err = sideband_store__fold(dump->store, event, time, round);
 	/* A record lost for lack of memory is no reason to lose all others */
@@ -263,6 +274,21 @@ void record_dump__delete(struct record_dump *dump)
 	free(dump);
 }
 
+/* Do the records of all events end with the same fields as those of one with @attr? */
+static bool have_same_trailers(struct evlist *evlist, const struct perf_event_attr *attr)
+{
+	const u64 fields = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+			   PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
+	struct evsel *evsel;
+
+	evlist__for_each_entry(evlist, evsel) {
+		if (!evsel->core.attr.sample_id_all ||
+		    ((evsel->core.attr.sample_type ^ attr->sample_type) & fields))
+			return false;
+	}
+	return true;
+}
+
 int record_dump__open(struct record_dump *dump, struct perf_session *session,
 		      struct evlist *evlist)
 {
@@ -291,6 +317,7 @@ int record_dump__open(struct record_dump *dump, struct perf_session *session,
 		pr_err("Not enough memory for side-band\n");
 		return -ENOMEM;
 	}
+	dump->same_trailers = have_same_trailers(evlist, &evsel->core.attr);
 	return 0;
 }
 

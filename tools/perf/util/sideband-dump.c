@@ -157,7 +157,7 @@ static void writer__add_record(struct writer *w, struct sideband_record *rec)
 
 static void writer__add_pending(struct writer *w, const struct sideband_pending_record *pending)
 {
-	if (pending->seq > w->written)
+	if (sideband_pending__logged(pending)->seq > w->written)
 		writer__add(w, sideband_pending__event(pending));
 }
 
@@ -177,7 +177,9 @@ static bool record__is_next(const struct sideband_record *rec,
 {
 	if (!nr)
 		return true;
-	return rec->time != pending->time ? rec->time < pending->time : rec->seq < pending->seq;
+	if (rec->time != pending->time)
+		return rec->time < pending->time;
+	return rec->seq < sideband_pending__logged(pending)->seq;
 }
 
 static int writer__add_all(struct writer *w)

@@ -4,8 +4,8 @@
  *
  * With many short-lived processes that is what most side-band is about. Applied
  * record by record nothing of it would be left in the state. So it need not be
- * applied: it can be left out if the FORK and the EXIT of a process are due, and
- * all that is due about it is between them, and if it has neither threads nor
+ * applied: it can be left out if the FORKs and EXITs of a process and of all its
+ * threads are due, and all that is due about it is between them, and if it has no
  * children that are not left out, too.
  */
 #include <errno.h>
@@ -18,38 +18,41 @@
 
 /* Fewer records than this are applied sooner than they are looked through */
 #define LIVES_MIN	64
-/* To look at so many takes about as long as to fetch one */
-#define LIVES_AHEAD	8
 
 /**
- * struct sideband_life - What the due records tell of a pid
- * @pid:    the pid
+ * struct sideband_life - What the due records tell of a tid
+ * @tid:    the tid
+ * @pid:    the process it was first said to be of
+ * @alive:  threads of the process, if it is its pid: those with a FORK and no EXIT
  * @used:   this entry is one
- * @ended:  there is a FORK, and an EXIT after it
- * @needed: it can't be left out
+ * @gone:   it had an EXIT
+ * @needed: what is said of a process with this pid can't be left out
  */
 struct sideband_life {
+	u32	tid;
 	u32	pid;
-	bool	used;
-	bool	ended;
-	bool	needed;
+	u32	alive : 29;
+	u32	used : 1;
+	u32	gone : 1;
+	u32	needed : 1;
 };
 
-/* The entry of @pid, or where it would be */
-static struct sideband_life *lives__find(const struct sideband_lives *lives, u32 pid)
+/* The entry of @tid, or where it would be */
+static struct sideband_life *lives__find(const struct sideband_lives *lives, u32 tid)
 {
-	size_t i = hash_32(pid, lives->bits);
+	size_t i = hash_32(tid, lives->bits);
 
-	while (lives->table[i].used && lives->table[i].pid != pid)
+	while (lives->table[i].used && lives->table[i].tid != tid)
 		i = (i + 1) % (1UL << lives->bits);
 	return &lives->table[i];
 }
 
-static struct sideband_life *lives__add(struct sideband_lives *lives, u32 pid)
+static struct sideband_life *lives__add(struct sideband_lives *lives, u32 tid, u32 pid)
 {
-	struct sideband_life *life = lives__find(lives, pid);
+	struct sideband_life *life = lives__find(lives, tid);
 
 	if (!life->used) {
+		life->tid = tid;
 		life->pid = pid;
 		life->used = true;
 		lives->nr++;
@@ -59,69 +62,91 @@ static struct sideband_life *lives__add(struct sideband_lives *lives, u32 pid)
 
 static void lives__need(struct sideband_lives *lives, u32 pid)
 {
-	lives__add(lives, pid)->needed = true;
+	lives__add(lives, pid, pid)->needed = true;
 }
 
-/* A record is about thread @tid of @pid: it should be the only one, and live */
-static void lives__mention(struct sideband_lives *lives, u32 pid, u32 tid)
+/* The entry of a process whose FORK is due, and that lives. NULL: it isn't known. */
+static struct sideband_life *lives__find_process(struct sideband_lives *lives, u32 pid)
 {
 	struct sideband_life *life = lives__find(lives, pid);
 
-	if (!life->used || life->ended || tid != pid)
-		lives__need(lives, pid);
-	if (tid != pid)
-		lives__need(lives, tid);
+	return life->alive ? life : NULL;
 }
 
-static void lives__begin(struct sideband_store *store, const struct perf_record_fork *fork)
+/* If somebody has the tid already then what replaces that one is needed */
+static void lives__begin(struct sideband_store *store, u32 pid, u32 tid)
 {
 	struct sideband_lives *lives = &store->lives;
+	struct sideband_life *process;
 
-	if (fork->tid != fork->pid)
-		lives__mention(lives, fork->pid, fork->tid);
-	else if (lives__find(lives, fork->pid)->used || sideband_tasks__find(store, fork->pid))
-		lives__need(lives, fork->pid);
-	else
-		lives__add(lives, fork->pid);
-}
-
-static void lives__end(struct sideband_lives *lives, const struct perf_record_fork *exit)
-{
-	lives__mention(lives, exit->pid, exit->tid);
-	lives__find(lives, exit->pid)->ended = true;
-}
-
-static void lives__look_at(struct sideband_store *store, const union perf_event *event)
-{
-	if (!sideband_store__is_of_task(event))
+	if (lives__find(lives, tid)->used || sideband_tasks__find(store, tid)) {
+		lives__need(lives, pid);
 		return;
-	switch (event->header.type) {
-	case PERF_RECORD_FORK:
-		lives__begin(store, &event->fork);
-		break;
-	case PERF_RECORD_EXIT:
-		lives__end(&store->lives, &event->fork);
-		break;
-	default:
-		/* pid and tid are at the same place in all the others */
-		lives__mention(&store->lives, event->comm.pid, event->comm.tid);
 	}
+	process = lives__add(lives, tid, pid);
+	if (tid != pid)
+		process = lives__find_process(lives, pid);
+	if (process)
+		process->alive++;
+	else
+		lives__need(lives, pid);
+}
+
+/* A record is about thread @tid of @pid: both should be known, and live */
+static void lives__mention(struct sideband_lives *lives, u32 pid, u32 tid)
+{
+	const struct sideband_life *thread = lives__find(lives, tid);
+
+	if (lives__find_process(lives, pid) && thread->used && thread->pid == pid &&
+	    !thread->gone)
+		return;
+	lives__need(lives, pid);
+	lives__need(lives, tid);
+}
+
+static void lives__end(struct sideband_lives *lives, u32 pid, u32 tid)
+{
+	struct sideband_life *process = lives__find_process(lives, pid);
+
+	lives__mention(lives, pid, tid);
+	lives__find(lives, tid)->gone = true;
+	if (process)
+		process->alive--;
+}
+
+static void lives__look_at(struct sideband_store *store,
+			   const struct sideband_pending_record *pending)
+{
+	if (!pending->of_task)
+		return;
+	if (pending->type == PERF_RECORD_FORK)
+		lives__begin(store, pending->pid, pending->tid);
+	else if (pending->type == PERF_RECORD_EXIT)
+		lives__end(&store->lives, pending->pid, pending->tid);
+	else
+		lives__mention(&store->lives, pending->pid, pending->tid);
 }
 
 static size_t lives__size(const struct sideband_lives *lives)
 {
-	return sizeof(*lives->table) << lives->bits;
+	return lives->table ? sizeof(*lives->table) << lives->bits : 0;
 }
 
+/* An empty table for @nr records, of the size of the last one if that is about right */
 static int lives__init(struct sideband_store *store, size_t nr)
 {
 	struct sideband_lives *lives = &store->lives;
+	unsigned int bits = ilog2(nr) + 1;
 
+	if (!lives->table || bits > lives->bits || bits + 2 < lives->bits) {
+		sideband_lives__exit(store);
+		lives->bits = bits;
+		lives->table = sideband_store__alloc(store, sizeof(*lives->table) << bits);
+		if (!lives->table)
+			return -ENOMEM;
+	}
 	lives->nr = 0;
-	lives->bits = ilog2(nr) + 1;
-	lives->table = sideband_store__alloc(store, lives__size(lives));
-	if (!lives->table)
-		return -ENOMEM;
+	lives->known = true;
 	memset(lives->table, 0, lives__size(lives));
 	return 0;
 }
@@ -135,11 +160,12 @@ static void lives__need_parents(struct sideband_store *store, size_t end)
 	const struct sideband_pending *p = &store->pending;
 
 	while (end-- > p->first) {
-		const union perf_event *event = sideband_pending__event(&p->index[end]);
+		const struct sideband_pending_record *pending = &p->index[end];
 
 		/* If nothing is due about the parent then the entry is unused, and stays so */
-		if (event->header.type == PERF_RECORD_FORK && !sideband_lives__over(store, event))
-			lives__find(&store->lives, event->fork.ppid)->needed = true;
+		if (pending->type == PERF_RECORD_FORK && !sideband_lives__over(store, pending))
+			lives__find(&store->lives,
+				    sideband_pending__event(pending)->fork.ppid)->needed = true;
 	}
 }
 
@@ -157,26 +183,28 @@ void sideband_lives__look(struct sideband_store *store, size_t end)
 			sideband_lives__forget(store);
 			return;
 		}
-		/* They have left the caches since they came */
-		if (i + LIVES_AHEAD < end)
-			__builtin_prefetch(sideband_pending__event(&p->index[i + LIVES_AHEAD]));
-		lives__look_at(store, sideband_pending__event(&p->index[i]));
+		lives__look_at(store, &p->index[i]);
 	}
 	lives__need_parents(store, end);
 }
 
-bool sideband_lives__over(const struct sideband_store *store, const union perf_event *event)
+bool sideband_lives__over(const struct sideband_store *store,
+			  const struct sideband_pending_record *pending)
 {
 	const struct sideband_life *life;
 
-	if (!store->lives.table || !sideband_store__is_of_task(event))
+	if (!store->lives.known || !pending->of_task)
 		return false;
-	/* pid is at the same place in all of them */
-	life = lives__find(&store->lives, event->comm.pid);
-	return life->ended && !life->needed;
+	life = lives__find(&store->lives, pending->pid);
+	return life->used && !life->alive && !life->needed;
 }
 
 void sideband_lives__forget(struct sideband_store *store)
+{
+	store->lives.known = false;
+}
+
+void sideband_lives__exit(struct sideband_store *store)
 {
 	sideband_store__free(store, store->lives.table, lives__size(&store->lives));
 	store->lives.table = NULL;

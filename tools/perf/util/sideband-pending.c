@@ -13,20 +13,67 @@
 
 #define INDEX_MIN	64
 
-/* Room for a record at the end of the log */
-static struct sideband_logged *log__reserve(struct sideband_store *store, size_t size)
+/* A few records ahead, as far as it takes to fetch it */
+#define LOG_AHEAD	512
+#define INDEX_AHEAD	8
+#define CACHE_LINE	64
+
+/* An empty block, to be filled next */
+static struct sideband_block *log__get_block(struct sideband_store *store)
 {
 	struct sideband_pending *p = &store->pending;
-	struct sideband_block *block = p->last;
+	struct sideband_block *block = p->free;
 
-	if (!block || block->used + size > sizeof(block->data)) {
-		block = p->spare ?: sideband_store__alloc(store, sizeof(*block));
+	if (block) {
+		p->free = block->next;
+		p->nr_free--;
+	} else {
+		block = sideband_store__alloc(store, sizeof(*block));
 		if (!block)
 			return NULL;
-		block->used = 0;
-		block->nr = 0;
-		p->spare = NULL;
-		p->last = block;
+	}
+	block->used = 0;
+	block->nr = 0;
+	p->nr_used++;
+	p->last = block;
+	return block;
+}
+
+/* Free the empty blocks but for @keep of them */
+static void log__trim(struct sideband_store *store, size_t keep)
+{
+	struct sideband_pending *p = &store->pending;
+
+	while (p->nr_free > keep) {
+		struct sideband_block *block = p->free;
+
+		p->free = block->next;
+		p->nr_free--;
+		sideband_store__free(store, block, sizeof(*block));
+	}
+}
+
+/* No record in there is pending. As many as are in use are kept: new memory is slow. */
+static void log__put_block(struct sideband_store *store, struct sideband_block *block)
+{
+	struct sideband_pending *p = &store->pending;
+
+	block->next = p->free;
+	p->free = block;
+	p->nr_free++;
+	p->nr_used--;
+	log__trim(store, p->nr_used);
+}
+
+/* Room for a record at the end of the log, in @last */
+static struct sideband_logged *log__reserve(struct sideband_store *store, size_t size)
+{
+	struct sideband_block *block = store->pending.last;
+
+	if (!block || block->used + size > sizeof(block->data)) {
+		block = log__get_block(store);
+		if (!block)
+			return NULL;
 	}
 	block->used += size;
 	block->nr++;
@@ -35,16 +82,12 @@ static struct sideband_logged *log__reserve(struct sideband_store *store, size_t
 
 static void log__release(struct sideband_store *store, struct sideband_block *block)
 {
-	struct sideband_pending *p = &store->pending;
-
 	if (--block->nr)
 		return;
-	if (block == p->last)
+	if (block == store->pending.last)
 		block->used = 0;
-	else if (!p->spare)
-		p->spare = block;
 	else
-		sideband_store__free(store, block, sizeof(*block));
+		log__put_block(store, block);
 }
 
 static size_t index__size(size_t alloc)
@@ -79,10 +122,27 @@ static int index__reserve(struct sideband_store *store)
 	return 0;
 }
 
+static u32 tid_of(const union perf_event *event)
+{
+	if (event->header.type == PERF_RECORD_FORK || event->header.type == PERF_RECORD_EXIT)
+		return event->fork.tid;
+	/* pid and tid are at the same place in all the others */
+	return event->comm.tid;
+}
+
+/* What is written next has left the caches since it was used */
+static void fetch_ahead(const void *logged, const struct sideband_pending_record *pending)
+{
+	__builtin_prefetch(logged + LOG_AHEAD, 1);
+	__builtin_prefetch(logged + LOG_AHEAD + CACHE_LINE, 1);
+	__builtin_prefetch(pending + INDEX_AHEAD, 1);
+}
+
 int sideband_pending__add(struct sideband_store *store, const union perf_event *event,
 			  u64 time, u64 seq, u64 round)
 {
 	struct sideband_pending *p = &store->pending;
+	bool of_task = sideband_store__is_of_task(event);
 	struct sideband_logged *logged;
 	size_t size = event->header.size;
 
@@ -91,13 +151,18 @@ int sideband_pending__add(struct sideband_store *store, const union perf_event *
 	logged = log__reserve(store, sizeof(*logged) + size);
 	if (!logged)
 		return -ENOMEM;
-	logged->block = p->last;
+	fetch_ahead(logged, &p->index[p->nr]);
+	logged->seq = seq;
 	memcpy(logged->event, event, size);
 	p->index[p->nr++] = (struct sideband_pending_record) {
-		.time	= time,
-		.seq	= seq,
-		.round	= round,
-		.logged	= logged,
+		.time	 = time,
+		.round	 = round,
+		.block	 = p->last,
+		.pid	 = of_task ? event->comm.pid : 0,
+		.tid	 = of_task ? tid_of(event) : 0,
+		.pos	 = (u64 *)logged - p->last->data,
+		.type	 = event->header.type,
+		.of_task = of_task,
 	};
 	return 0;
 }
@@ -110,12 +175,18 @@ static size_t end_of_run(const struct sideband_pending_record *index, size_t i, 
 	return min(i, nr);
 }
 
-/* Merge two neighbouring runs. Of the first one, what is older isn't touched. */
+/*
+ * Merge two neighbouring runs. What is newer or older than all of the other run, most
+ * if each of them is of another round, isn't moved.
+ */
 static void merge(struct sideband_pending_record *index, size_t from, size_t mid, size_t to,
 		  struct sideband_pending_record *tmp)
 {
-	size_t nr = to - mid;
+	size_t nr;
 
+	while (to > mid && mid > from && index[to - 1].time >= index[mid - 1].time)
+		to--;
+	nr = to - mid;
 	memcpy(tmp, index + mid, nr * sizeof(*tmp));
 	while (nr) {
 		if (mid > from && index[mid - 1].time > tmp[nr - 1].time)
@@ -166,10 +237,16 @@ void sideband_pending__settle(struct sideband_pending *p, u64 oldest_round)
 
 size_t sideband_pending__end_of_due(const struct sideband_pending *p)
 {
-	size_t end = p->first;
+	size_t end = p->sorted, from = p->first;
 
-	while (end < p->sorted && p->index[end].time <= p->due)
-		end++;
+	while (from < end) {
+		size_t mid = from + (end - from) / 2;
+
+		if (p->index[mid].time <= p->due)
+			from = mid + 1;
+		else
+			end = mid;
+	}
 	return end;
 }
 
@@ -177,7 +254,7 @@ void sideband_pending__pop(struct sideband_store *store)
 {
 	struct sideband_pending *p = &store->pending;
 
-	log__release(store, p->index[p->first++].logged->block);
+	log__release(store, p->index[p->first++].block);
 	p->sorted = max(p->sorted, p->first);
 }
 
@@ -202,6 +279,6 @@ void sideband_pending__exit(struct sideband_store *store)
 	while (p->first < p->nr)
 		sideband_pending__pop(store);
 	sideband_store__free(store, p->last, sizeof(*p->last));
-	sideband_store__free(store, p->spare, sizeof(*p->spare));
+	log__trim(store, 0);
 	sideband_store__free(store, p->index, index__size(p->alloc));
 }

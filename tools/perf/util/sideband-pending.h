@@ -7,7 +7,8 @@
  *
  * There are many of them, each for a moment only. They are copied one behind
  * the other into blocks of a log. What has to be looked at before they are
- * applied is in an index, so that the log is written and read once, in order.
+ * applied is in an index, made while they are in the caches. So the log isn't
+ * read again but for those that are applied indeed, and by a dump.
  */
 #include <linux/sizes.h>
 #include <linux/types.h>
@@ -15,31 +16,40 @@
 
 struct sideband_store;
 
-/* A part of the log */
+/* A record in the log, and its number in order of arrival */
+struct sideband_logged {
+	u64			seq;
+	u64			event[];
+};
+
+/* A part of the log. None of the records is as long as 64 KiB, so one fits into it. */
 struct sideband_block {
+	struct sideband_block	*next;		/* of those without records */
 	size_t			used;
 	size_t			nr;		/* records that are pending still */
 	u64			data[SZ_64K / sizeof(u64)];
 };
 
-/* A record in the log. None is as long as 64 KiB, so one fits into a block. */
-struct sideband_logged {
-	struct sideband_block	*block;
-	u64			event[];
-};
-
 /**
  * struct sideband_pending_record - A record's entry of the index
- * @time:   0 if it has none
- * @seq:    number of the record in order of arrival
- * @round:  in which it was read
- * @logged: where it is
+ * @time:    0 if it has none
+ * @round:   in which it was read
+ * @block:   of the log that it is in
+ * @pid:     if it is about a task
+ * @tid:     likewise
+ * @pos:     where in the block
+ * @type:    PERF_RECORD_*
+ * @of_task: it is about a task
  */
 struct sideband_pending_record {
 	u64			time;
-	u64			seq;
 	u64			round;
-	struct sideband_logged	*logged;
+	struct sideband_block	*block;
+	u32			pid;
+	u32			tid;
+	u16			pos;
+	u8			type;
+	bool			of_task;
 };
 
 /**
@@ -53,7 +63,9 @@ struct sideband_pending_record {
  * @settled: no record of the ring is older than this
  * @due:     records up to this time can be applied
  * @last:    the block that is being filled
- * @spare:   an empty one
+ * @nr_used: blocks with records
+ * @free:    blocks without, to be used again
+ * @nr_free: as many
  */
 struct sideband_pending {
 	struct sideband_pending_record	*index;
@@ -64,13 +76,21 @@ struct sideband_pending {
 	u64				settled;
 	u64				due;
 	struct sideband_block		*last;
-	struct sideband_block		*spare;
+	size_t				nr_used;
+	struct sideband_block		*free;
+	size_t				nr_free;
 };
+
+static inline const struct sideband_logged *
+sideband_pending__logged(const struct sideband_pending_record *pending)
+{
+	return (const struct sideband_logged *)(pending->block->data + pending->pos);
+}
 
 static inline const union perf_event *
 sideband_pending__event(const struct sideband_pending_record *pending)
 {
-	return (const union perf_event *)pending->logged->event;
+	return (const union perf_event *)sideband_pending__logged(pending)->event;
 }
 
 /* Copy @event into the log. Return 0 or -ENOMEM. */

@@ -145,14 +145,16 @@ struct sideband_life;
 
 /**
  * struct sideband_lives - Hash table of the pids in the records that are due
- * @table: entries; NULL: nothing is known
+ * @table: entries
  * @bits:  there are 1 << @bits of them
  * @nr:    in use
+ * @known: they are about the records that are due
  */
 struct sideband_lives {
 	struct sideband_life	*table;
 	unsigned int		bits;
 	size_t			nr;
+	bool			known;
 };
 
 /**
@@ -204,9 +206,11 @@ void *sideband_store__trailer(const struct sideband_store *store, union perf_eve
  * Look for them in the pending records before @end, that are applied next
  */
 void sideband_lives__look(struct sideband_store *store, size_t end);
-/* Is @event, of these records, about one of them? Then it needs not be applied. */
-bool sideband_lives__over(const struct sideband_store *store, const union perf_event *event);
+/* Is @pending, of these records, about one of them? Then it needs not be applied. */
+bool sideband_lives__over(const struct sideband_store *store,
+			  const struct sideband_pending_record *pending);
 void sideband_lives__forget(struct sideband_store *store);
+void sideband_lives__exit(struct sideband_store *store);
 
 /*
  * sideband-maps.c: the mappings of a process

@@ -106,6 +106,14 @@ void *sideband_store__trailer(const struct sideband_store *store, union perf_eve
 	return (void *)event + event->header.size - back;
 }
 
+u64 sideband_store__time(const struct sideband_store *store, const union perf_event *event)
+{
+	const u64 *time = sideband_store__trailer(store, (union perf_event *)event,
+						  PERF_SAMPLE_TIME);
+
+	return time ? *time : 0;
+}
+
 bool sideband_store__wants(const union perf_event *event)
 {
 	switch (event->header.type) {
@@ -221,7 +229,10 @@ static struct sideband_record *store__new_record(struct sideband_store *store,
 
 	if (!rec)
 		return NULL;
-	*rec = (struct sideband_record) { .time = pending->time, .seq = pending->seq, };
+	*rec = (struct sideband_record) {
+		.time = pending->time,
+		.seq  = sideband_pending__logged(pending)->seq,
+	};
 	memcpy(rec->data, event, size);
 	store__enlist(store, rec);
 	store->stats.records++;
@@ -231,17 +242,17 @@ static struct sideband_record *store__new_record(struct sideband_store *store,
 static void store__apply(struct sideband_store *store,
 			 const struct sideband_pending_record *pending)
 {
-	const union perf_event *event = sideband_pending__event(pending);
 	struct sideband_record *rec;
 	int err;
 
 	store->stats.records--;
-	if (sideband_lives__over(store, event)) {
+	if (sideband_lives__over(store, pending)) {
 		store->stats.superseded++;
 		return;
 	}
-	if (event->header.type == PERF_RECORD_EXIT) {
-		sideband_tasks__apply_exit(store, &event->fork, pending->time);
+	if (pending->type == PERF_RECORD_EXIT) {
+		sideband_tasks__apply_exit(store, &sideband_pending__event(pending)->fork,
+					   pending->time);
 		store->stats.superseded++;
 		return;
 	}
@@ -252,7 +263,7 @@ static void store__apply(struct sideband_store *store,
 	}
 	/* so that it stays as long as it takes to see who needs it */
 	sideband_store__get(rec);
-	if (sideband_store__is_of_task(event))
+	if (pending->of_task)
 		err = sideband_tasks__apply(store, rec);
 	else
 		err = sideband_objects__apply(store, rec);
@@ -303,6 +314,7 @@ void sideband_store__delete(struct sideband_store *store)
 	if (!store)
 		return;
 	sideband_pending__exit(store);
+	sideband_lives__exit(store);
 	sideband_tasks__exit(store);
 	sideband_objects__exit(store);
 	sideband_store__free(store, store->scratch,

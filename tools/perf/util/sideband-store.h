@@ -100,6 +100,9 @@ void sideband_store__delete(struct sideband_store *store);
  */
 bool sideband_store__wants(const union perf_event *event);
 
+/* The time stamp behind the body of a record that the store wants, 0: it has none */
+u64 sideband_store__time(const struct sideband_store *store, const union perf_event *event);
+
 /**
  * sideband_store__fold - Take a copy of a record that has left the ring
  * @event: any record. Those not wanted are ignored.

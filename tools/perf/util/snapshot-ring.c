@@ -27,6 +27,7 @@
  * small records, or the next one but one, if all are as large as the one at hand.
  */
 #define AHEAD_MIN	((size_t)SZ_1K)
+#define CACHE_LINE	64
 
 /* @first and @last are the rounds in which its bytes were read */
 struct chunk {
@@ -178,6 +179,18 @@ static void count_lost(struct snapshot_ring_count *count, const union perf_event
 		count->lost += event->lost_samples.lost;
 }
 
+/* Of samples mostly the header is all that is looked at, side-band is read to its end */
+static void fetch_ahead(const void *event, size_t size, bool is_sample)
+{
+	const void *ahead = event + max(2 * size, AHEAD_MIN);
+
+	__builtin_prefetch(ahead);
+	if (!is_sample) {
+		__builtin_prefetch(ahead + CACHE_LINE);
+		__builtin_prefetch(ahead + 2 * CACHE_LINE);
+	}
+}
+
 /*
  * Visit the records that begin in @chunk; @carry is how far the one before them
  * reaches into it, and then how far the last of them reaches into the next.
@@ -197,7 +210,7 @@ static int walk_chunk(struct snapshot_ring *ring, struct chunk_list *list, struc
 
 		if (size < sizeof(event->header) || size % sizeof(u64))
 			return -EINVAL;
-		__builtin_prefetch((void *)event + max(2 * size, AHEAD_MIN));
+		fetch_ahead(event, size, is_sample);
 
 		if (is_sample && !visitor->sample) {
 			count->samples++;
