@@ -13,7 +13,7 @@
 
 #define INDEX_MIN	64
 
-/* A few records ahead, as far as it takes to fetch it */
+/* In bytes and in records: how far ahead memory is fetched that is written next */
 #define LOG_AHEAD	512
 #define INDEX_AHEAD	8
 #define CACHE_LINE	64

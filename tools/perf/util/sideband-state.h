@@ -144,7 +144,7 @@ struct sideband_object {
 struct sideband_life;
 
 /**
- * struct sideband_lives - Hash table of the pids in the records that are due
+ * struct sideband_lives - Hash table of the tids in the records that are due
  * @table: entries
  * @bits:  there are 1 << @bits of them
  * @nr:    in use
