@@ -5,7 +5,16 @@
  * A private buffer is written by one CPU, or by one task, at a time: its writers
  * nest, the outermost one publishes (see ring_buffer.c). Here any number of CPUs
  * write, and every context on each of them, NMI included. None of them ever waits
- * for another, and none fails because another one is at work.
+ * for another.
+ *
+ * A writer that is held up in the middle of a record, by a hypervisor that takes its
+ * CPU away, say, keeps the place of that record. Others write on until they have
+ * filled the rest of the buffer. From then on they lose their records, which are
+ * counted, until the writer returns. In overwrite mode, too: the records that are
+ * lost there are the newest ones, of all CPUs, where a private buffer would tear the
+ * one that is held up.
+ *
+ * A buffer is shared from its mmap() on (attr.output_shared), or never.
  *
  * Positions
  * =========
@@ -110,11 +119,16 @@
  */
 #include <linux/circ_buf.h>
 #include <linux/cpumask.h>
+#include <linux/irq_work.h>
 #include <linux/kernel.h>
 #include <linux/log2.h>
 #include <linux/perf_event.h>
+#include <linux/poll.h>
+#include <linux/rculist.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include "internal.h"
 
@@ -126,10 +140,6 @@
 #define SHARED_BLOCKS_LOG2		6
 #define SHARED_BLOCK_MIN_LOG2		9
 #define SHARED_BLOCK_MAX_LOG2		15
-
-/* Reasons not to write, in perf_output_shared::paused. */
-#define SHARED_PAUSED_BY_USER		0x1
-#define SHARED_PAUSED_FOR_START		0x2
 
 /*
  * perf_output_sample() counts samples in perf_buffer::events and looks further
@@ -155,7 +165,10 @@ struct shared_block {
  * @block_log2: the same
  * @blocks_log2: number of blocks
  * @backward: the buffer is written from its end
- * @paused: SHARED_PAUSED_*, written with perf_buffer::event_lock held
+ * @paused: nothing is to be written, PERF_EVENT_IOC_PAUSE_OUTPUT
+ * @rb: the buffer
+ * @wakeup_work: wakes who waits for the reader's events
+ * @free_work: frees the buffer when @wakeup_work is done
  * @reserved: everything below belongs to a writer or was written
  * @complete: everything below is written; beginning of a block
  * @lost: records lost and not yet reported by a LOST record
@@ -175,7 +188,10 @@ struct perf_output_shared {
 	unsigned char		block_log2;
 	unsigned char		blocks_log2;
 	bool			backward;
-	int			paused;
+	bool			paused;
+	struct perf_buffer	*rb;
+	struct irq_work		wakeup_work;
+	struct work_struct	free_work;
 
 	atomic_long_t		reserved ____cacheline_aligned_in_smp;
 
@@ -383,8 +399,7 @@ int perf_output_begin_shared(struct perf_output_handle *handle,
 	if (!rb->nr_pages)
 		return -ENOSPC;
 
-	/* Pairs with the release in perf_output_share(). */
-	if (unlikely(smp_load_acquire(&sh->paused))) {
+	if (unlikely(READ_ONCE(sh->paused))) {
 		shared_lose(sh, event, 1);
 		return -ENOSPC;
 	}
@@ -537,9 +552,40 @@ static bool shared_is_wanted(struct perf_output_shared *sh, unsigned long upto)
 	return true;
 }
 
-static void shared_publish(struct perf_output_handle *handle)
+/*
+ * Whoever polls one of the buffer's events. Their owners are told of overflows by
+ * signals where these happen, see __perf_event_overflow().
+ *
+ * Context: interrupt, or a thread with interrupts enabled on PREEMPT_RT.
+ */
+static void shared_wakeup(struct irq_work *work)
 {
-	struct perf_buffer *rb = handle->rb;
+	struct perf_output_shared *sh =
+		container_of(work, struct perf_output_shared, wakeup_work);
+	struct perf_event *event;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(event, &sh->rb->event_list, rb_entry)
+		wake_up_all(&event->waitq);
+	rcu_read_unlock();
+}
+
+/*
+ * With the buffer's own irq_work, which runs on this CPU. That of an event is for one
+ * CPU at a time: perf_pending_irq() goes to the one where the event is, and a SIGTRAP
+ * that the event owes its task would be sent from here.
+ *
+ * irq_work_queue() does nothing if the work is queued already. Then it has yet to
+ * run, and who it wakes sees what is stored to ->poll here: both are full barriers.
+ */
+static void shared_queue_wakeup(struct perf_buffer *rb)
+{
+	atomic_set(&rb->poll, EPOLLIN | EPOLLRDNORM);
+	irq_work_queue(&rb->shared->wakeup_work);
+}
+
+static void shared_publish(struct perf_buffer *rb)
+{
 	struct perf_output_shared *sh = rb->shared;
 	unsigned long was, complete, upto;
 	bool passes;
@@ -559,7 +605,7 @@ static void shared_publish(struct perf_output_handle *handle)
 
 	passes = shared_passes_watermark(rb, upto);
 	if (shared_is_wanted(sh, upto) || passes)
-		perf_output_wakeup(handle);
+		shared_queue_wakeup(rb);
 }
 
 /**
@@ -572,8 +618,10 @@ static void shared_publish(struct perf_output_handle *handle)
  */
 void perf_output_end_shared(struct perf_output_handle *handle)
 {
-	shared_commit(handle->rb->shared, handle->shared_start, handle->shared_size);
-	shared_publish(handle);
+	struct perf_buffer *rb = handle->rb;
+
+	shared_commit(rb->shared, handle->shared_start, handle->shared_size);
+	shared_publish(rb);
 }
 
 /**
@@ -622,10 +670,7 @@ bool perf_output_page_begin(struct perf_buffer *rb, struct perf_event *event)
 	struct perf_output_shared *sh = rb->shared;
 	struct perf_event_mmap_page *page = rb->user_page;
 
-	if (event != rb->owner)
-		return false;
-	/* Those who found the buffer private may still be at it. */
-	if (smp_load_acquire(&sh->paused) & SHARED_PAUSED_FOR_START)
+	if (event != READ_ONCE(rb->owner))
 		return false;
 	if (atomic_cmpxchg_acquire(&sh->page_busy, 0, 1))
 		return false;
@@ -646,7 +691,6 @@ void perf_output_page_end(struct perf_buffer *rb)
 {
 	struct perf_event_mmap_page *page = rb->user_page;
 
-	page->index = 0;
 	page->cap_user_rdpmc = 0;
 	smp_wmb();	/* with the reader's, before it reads ->lock again */
 	WRITE_ONCE(page->lock, READ_ONCE(page->lock) + 1);
@@ -654,8 +698,30 @@ void perf_output_page_end(struct perf_buffer *rb)
 }
 
 /*
- * From private to shared
+ * Beginning and end
  */
+
+static void shared_free(struct work_struct *work)
+{
+	struct perf_output_shared *sh =
+		container_of(work, struct perf_output_shared, free_work);
+
+	irq_work_sync(&sh->wakeup_work);
+	rb_free(sh->rb);
+	kfree(sh);
+}
+
+/**
+ * perf_output_free_shared - free a shared buffer
+ * @rb: buffer without writers: those who found it have left their RCU read sections
+ *
+ * Context: any but NMI. What they queued may still run, which takes a task to wait
+ * for.
+ */
+void perf_output_free_shared(struct perf_buffer *rb)
+{
+	schedule_work(&rb->shared->free_work);
+}
 
 static struct perf_output_shared *shared_alloc(struct perf_buffer *rb, bool backward)
 {
@@ -676,103 +742,34 @@ static struct perf_output_shared *shared_alloc(struct perf_buffer *rb, bool back
 	sh->block_log2 = block_log2;
 	sh->blocks_log2 = nr_blocks ? ilog2(nr_blocks) : 0;
 	sh->backward = backward;
+	sh->rb = rb;
+	init_irq_work(&sh->wakeup_work, shared_wakeup);
+	INIT_WORK(&sh->free_work, shared_free);
 	return sh;
 }
 
-/* What was written to the buffer when it was private is written by one writer. */
-static void shared_set_position(struct perf_output_shared *sh, unsigned long pos)
-{
-	unsigned long start = pos & -sh->size, next;
-
-	atomic_long_set(&sh->reserved, pos);
-	atomic_long_set(&sh->complete, shared_block_start(sh, pos));
-
-	for (; start != (pos & -sh->size) + sh->size; start = next) {
-		next = start + sh->block_size;
-		atomic_long_set(&shared_block(sh, start)->committed,
-				shared_lap(sh, start) +
-				clamp_t(long, pos - start, 0, sh->block_size));
-	}
-}
-
-/* To the code for private buffers a shared one is paused, nested and due. */
-static void shared_take_over(struct perf_buffer *rb, struct perf_output_shared *sh)
-{
-	if (rb->nr_pages)
-		shared_set_position(sh, shared_flip(sh, local_read(&rb->head)));
-
-	atomic_long_add(local_read(&rb->lost), &sh->lost);
-	atomic_long_set(&sh->wakeup, local_read(&rb->wakeup));
-	atomic_long_set(&sh->woken, atomic_long_read(&sh->reserved));
-
-	local_set(&rb->events, SHARED_EVENTS);
-	WRITE_ONCE(rb->nest, PERF_NEST_SHARED);
-}
-
 /**
- * perf_output_share_new - make a buffer that nobody knows yet a shared one
- * @rb: buffer
+ * perf_output_share - make a buffer a shared one
+ * @rb: buffer that nobody else knows yet
  * @backward: it is written from its end
  *
+ * To the code for private buffers a shared one is paused, nested and due.
+ *
+ * Context: sleeps.
  * Return: 0, -ENOMEM.
  */
-int perf_output_share_new(struct perf_buffer *rb, bool backward)
+int perf_output_share(struct perf_buffer *rb, bool backward)
 {
 	struct perf_output_shared *sh = shared_alloc(rb, backward);
 
 	if (!sh)
 		return -ENOMEM;
 
-	shared_take_over(rb, sh);
 	rb->paused = 1;
+	rb->nest = PERF_NEST_SHARED;
+	local_set(&rb->events, SHARED_EVENTS);
+	rb->user_page->cap_output_shared = 1;
 	rb->shared = sh;
-	return 0;
-}
-
-/**
- * perf_output_share - make a buffer a shared one
- * @rb: buffer, maybe in use
- * @backward: it is written from its end
- *
- * Writers that found the buffer private must be done before the first one takes it
- * for shared. Until then records are lost, and counted.
- *
- * Context: sleeps. Holds rb->aux_mutex: @rb has no AUX area, and gets none.
- * Return: 0, -ENOMEM.
- */
-int perf_output_share(struct perf_buffer *rb, bool backward)
-{
-	struct perf_output_shared *sh;
-
-	lockdep_assert_held(&rb->aux_mutex);
-
-	if (rb->shared)
-		return 0;
-
-	sh = shared_alloc(rb, backward);
-	if (!sh)
-		return -ENOMEM;
-
-	spin_lock_irq(&rb->event_lock);
-	sh->paused = SHARED_PAUSED_FOR_START;
-	if (rb->paused)
-		sh->paused |= SHARED_PAUSED_BY_USER;
-	/* What it points to is set up. */
-	smp_store_release(&rb->shared, sh);
-	WRITE_ONCE(rb->paused, 1);
-	spin_unlock_irq(&rb->event_lock);
-
-	synchronize_rcu();
-
-	shared_take_over(rb, sh);
-	rb->user_page->index = 0;
-	rb->user_page->cap_user_rdpmc = 0;
-
-	spin_lock_irq(&rb->event_lock);
-	/* Who may write finds where: the acquire in perf_output_begin_shared(). */
-	smp_store_release(&sh->paused, sh->paused & ~SHARED_PAUSED_FOR_START);
-	spin_unlock_irq(&rb->event_lock);
-
 	return 0;
 }
 
@@ -781,16 +778,11 @@ int perf_output_share(struct perf_buffer *rb, bool backward)
  * @rb: buffer
  * @pause: which
  *
- * Context: holds rb->event_lock.
+ * What is written meanwhile is lost and counted.
+ *
+ * Context: any.
  */
 void perf_output_pause_shared(struct perf_buffer *rb, bool pause)
 {
-	struct perf_output_shared *sh = rb->shared;
-
-	lockdep_assert_held(&rb->event_lock);
-
-	if (pause)
-		WRITE_ONCE(sh->paused, sh->paused | SHARED_PAUSED_BY_USER);
-	else
-		WRITE_ONCE(sh->paused, sh->paused & ~SHARED_PAUSED_BY_USER);
+	WRITE_ONCE(rb->shared->paused, pause);
 }

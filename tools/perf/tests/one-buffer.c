@@ -30,6 +30,8 @@ static int test__answer(struct test_suite *t __maybe_unused, int subtest __maybe
 	TEST_ASSERT_EQUAL("shared", one_buffer__answer(0, 0), ONE_BUFFER_SUPPORTED);
 	TEST_ASSERT_EQUAL("sharing refused", one_buffer__answer(-EINVAL, 0),
 			  ONE_BUFFER_NOT_BY_KERNEL);
+	TEST_ASSERT_EQUAL("no sharing on this machine", one_buffer__answer(-EOPNOTSUPP, 0),
+			  ONE_BUFFER_NOT_BY_KERNEL);
 	TEST_ASSERT_EQUAL("refused with and without sharing",
 			  one_buffer__answer(-EINVAL, -EINVAL), ONE_BUFFER_UNKNOWN);
 	TEST_ASSERT_EQUAL("no memory", one_buffer__answer(-EPERM, 0), ONE_BUFFER_UNKNOWN);
@@ -127,6 +129,7 @@ static int check_config(struct record_opts *opts, bool inherit)
 	evlist__config(evlist, opts, NULL);
 	attr = &evlist__first(evlist)->core.attr;
 	TEST_ASSERT_EQUAL("inherit", attr->inherit, inherit);
+	TEST_ASSERT_EQUAL("shared", attr->output_shared, opts->target.one_buffer);
 	TEST_ASSERT_VAL("time", attr->sample_type & PERF_SAMPLE_TIME);
 	TEST_ASSERT_VAL("cpu", attr->sample_type & PERF_SAMPLE_CPU);
 	TEST_ASSERT_VAL("id of all records", attr->sample_id_all);
@@ -156,6 +159,10 @@ static int test__config(struct test_suite *t __maybe_unused, int subtest __maybe
 	TEST_ASSERT_EQUAL("process tree", check_config(&opts, true), TEST_OK);
 	opts.target.per_thread = true;
 	TEST_ASSERT_EQUAL("per thread", check_config(&opts, false), TEST_OK);
+	opts.target.per_thread = false;
+	opts.target.one_buffer = false;
+	opts.sample_cpu = true;
+	TEST_ASSERT_EQUAL("usual", check_config(&opts, true), TEST_OK);
 	return TEST_OK;
 }
 
@@ -180,6 +187,7 @@ static int open_evlist(struct evlist *evlist, struct buffer_use *use)
 	evlist__for_each_entry(evlist, evsel) {
 		evsel->core.attr.disabled = 1;
 		evsel->core.attr.inherit = 1;
+		evsel->core.attr.output_shared = 1;
 		if (evsel__open(evsel, evsel->core.cpus, evsel->core.threads) < 0)
 			return -errno;
 	}

@@ -19,20 +19,14 @@
  */
 
 #include <errno.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <unistd.h>
-#include <internal/lib.h> /* page_size */
 #include <internal/xyarray.h>
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
 #include <linux/time64.h>
 #include <api/fs/fs.h>
-#include <perf/cpumap.h>
 
 #include "cloexec.h"
-#include "cpumap.h"
 #include "debug.h"
 #include "evlist.h"
 #include "evsel.h"
@@ -46,75 +40,42 @@
 
 /* ---- what the kernel can do */
 
-static int open_trial(int cpu, bool inherit)
+/* Open an event that asks for a shared buffer, or not. Return 0 or -errno. */
+static int open_trial(bool output_shared)
 {
 	struct perf_event_attr attr = {
 		.type		= PERF_TYPE_SOFTWARE,
 		.size		= sizeof(attr),
 		.config		= PERF_COUNT_SW_DUMMY,
 		.disabled	= 1,
-		.inherit	= inherit,
+		.output_shared	= output_shared,
 		.exclude_kernel	= 1,
 		.exclude_hv	= 1,
 	};
-	int fd = sys_perf_event_open(&attr, 0, cpu, -1, perf_event_open_cloexec_flag());
+	int fd = sys_perf_event_open(&attr, 0, -1, -1, perf_event_open_cloexec_flag());
 
-	return fd < 0 ? -errno : fd;
-}
-
-/* Let both events write to one buffer. Return 0 or -errno. */
-static int share_buffer(int fd, int other_fd)
-{
-	size_t len = 2 * page_size;
-	void *base = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	int err = 0;
-
-	if (base == MAP_FAILED)
-		return -errno;
-	if (ioctl(other_fd, PERF_EVENT_IOC_SET_OUTPUT, fd))
-		err = -errno;
-	munmap(base, len);
-	return err;
-}
-
-static int try_sharing(int cpu, bool inherit)
-{
-	int fd, other_fd, err;
-
-	fd = open_trial(-1, inherit);
 	if (fd < 0)
-		return fd;
-
-	other_fd = open_trial(cpu, inherit);
-	err = other_fd < 0 ? other_fd : share_buffer(fd, other_fd);
-	if (other_fd >= 0)
-		close(other_fd);
+		return -errno;
 	close(fd);
-	return err;
+	return 0;
 }
 
 enum one_buffer_support one_buffer__answer(int shared, int alone)
 {
 	if (!shared)
 		return ONE_BUFFER_SUPPORTED;
-	/* EINVAL has many causes: was it the sharing? */
-	if (shared == -EINVAL && !alone)
+	/* These have many causes: was it the sharing? */
+	if ((shared == -EINVAL || shared == -EOPNOTSUPP) && !alone)
 		return ONE_BUFFER_NOT_BY_KERNEL;
 	return ONE_BUFFER_UNKNOWN;
 }
 
 enum one_buffer_support one_buffer__kernel_support(void)
 {
-	struct perf_cpu_map *online = perf_cpu_map__new(NULL);
-	int cpu = perf_cpu_map__cpu(online, 0).cpu;
-	int shared, alone;
+	int shared = open_trial(true);
+	int alone = open_trial(false);
 
-	perf_cpu_map__put(online);
-
-	shared = try_sharing(cpu, true);
-	/* Two events of one task, neither inherited: that always worked */
-	alone = try_sharing(-1, false);
-	pr_debug2("one buffer for all CPUs: %d, for one task: %d\n", shared, alone);
+	pr_debug2("event with a shared buffer: %d, without: %d\n", shared, alone);
 	return one_buffer__answer(shared, alone);
 }
 

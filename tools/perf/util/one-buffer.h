@@ -33,8 +33,8 @@ struct buffer_use {
 };
 
 /*
- * What it means that sharing was answered with @shared, and the same without
- * sharing with @alone: 0 or -errno each.
+ * What it means that an event with a shared buffer was answered with @shared, and
+ * the same without it with @alone: 0 or -errno each.
  */
 enum one_buffer_support one_buffer__answer(int shared, int alone);
 

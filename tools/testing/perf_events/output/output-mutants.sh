@@ -47,17 +47,30 @@ try "takes what was lost twice" \
 try "forgets what was lost when there is no room" \
 	's/shared_lose(sh, event, lost + 1)/shared_lose(sh, event, 1)/'
 try "looks for what is complete before it commits" \
-	'/^void perf_output_end_shared/,/^}/{s/shared_commit(\(.*\));/shared_publish(handle);/;t;'\
-'s/shared_publish(handle)/shared_commit(handle->rb->shared, '\
-'handle->shared_start, handle->shared_size)/}'
+	'/^void perf_output_end_shared/,/^}/{s/shared_commit(\(.*\));/shared_publish(rb);/;t;'\
+'s/shared_publish(rb)/shared_commit(rb->shared, handle->shared_start, handle->shared_size)/}'
 try "publishes complete blocks only" \
 	's/if (pos != end \&\& atomic_long_read(&sh->reserved) - pos == bytes)/if (0)/'
 try "publishes what is reserved" \
 	's/if (pos != end \&\& atomic_long_read(&sh->reserved) - pos == bytes)/if (pos != end)/'
 try "takes no notice of who wants to be woken" \
 	's/shared_advance(&sh->wanted, .*);/wake = false;/'
-try "doesn't wait for those who found the buffer private" \
-	'/^int perf_output_share(/,/^}/s/synchronize_rcu();//'
+try "doesn't look again whether there is room" \
+	's/if (atomic_long_read(&sh->reserved) == head)/if (1)/'
+try "wants the reader for the beginning of a sample" \
+	's/shared_advance(&sh->wanted, \(.*\) + handle->shared_size)/shared_advance(\&sh->wanted, \1)/'
+try "takes an early wake-up for the one that was wanted" \
+	's/shared_advance(&sh->woken, upto)/shared_advance(\&sh->woken, wanted)/'
+try "lets two contexts write to the control page" \
+	's/atomic_cmpxchg_acquire(&sh->page_busy, 0, 1)/atomic_cmpxchg_acquire(\&sh->page_busy, 0, 0)/'
+try "lets any event write to the control page" \
+	's/if (event != READ_ONCE(rb->owner))/if (0)/'
+try "lets user space read the counter of the mapped event" \
+	's/page->cap_user_rdpmc = 0;//'
+try "wakes the first event's reader only" \
+	's/wake_up_all(&event->waitq);/{ wake_up_all(\&event->waitq); break; }/'
+try "doesn't tell poll()" \
+	's/atomic_set(&rb->poll, .*);//'
 
 echo "1..$count"
 [ $failed = 0 ]

@@ -23,7 +23,6 @@
  * @rate: one out of so many accesses is interrupted, 0 for none
  * @span: records have up to this many words beyond the minimum
  * @random: state of its random numbers
- * @rcu_nest, @rcu_turn: read sections; turn is odd in the outermost one
  * @event: where it writes
  * @attempts, @lost: of each level
  * @end: the furthest position that it reserved
@@ -34,8 +33,6 @@ struct cpu {
 	unsigned int		rate;
 	unsigned int		span;
 	u64			random;
-	int			rcu_nest;
-	unsigned long		rcu_turn;
 	struct perf_event	event;
 	u64			attempts[LEVELS];
 	u64			lost[LEVELS];
@@ -65,7 +62,6 @@ struct reader {
 extern struct perf_buffer *buffer;
 extern const char *volatile writer_error;
 extern unsigned long wakeups;
-extern void (*on_grace_period)(void);	/* what happens meanwhile, if anything */
 
 void buffer_new(int pages, bool overwrite, bool backward, bool shared);
 void buffer_free(void);

@@ -29,7 +29,6 @@ struct storm {
 	int		pages;
 	bool		overwrite;
 	bool		backward;
-	bool		convert;	/* shared while it is written to */
 	bool		pause;
 	bool		signals;
 	enum spoil	spoil;
@@ -147,7 +146,7 @@ static void *write_all(void *arg)
 		write_round(cpu);
 		cpu_leave();
 		pthread_barrier_wait(&barrier_all);
-		if (!cpu->id && storm->spoil != SPOIL_ALL && (i || !storm->convert))
+		if (!cpu->id && storm->spoil != SPOIL_ALL)
 			check_quiet();
 		if (!cpu->id && !storm->spoil)
 			wait_for_reader();
@@ -216,8 +215,6 @@ static void run_threads(struct reader *reader)
 		if (pthread_create(&threads[i], NULL, write_all, &cpus[i]))
 			abort();
 	}
-	if (storm->convert && perf_output_share(buffer, is_write_backward(&cpus[0].event)))
-		abort();
 	for (int i = 0; i < storm->cpus; i++)
 		pthread_join(threads[i], NULL);
 	__atomic_store_n(&stop, true, __ATOMIC_RELEASE);
@@ -283,7 +280,7 @@ static void run_storm(const struct storm *this_storm)
 	const char *error;
 
 	storm = this_storm;
-	buffer_new(storm->pages, storm->overwrite, storm->backward, !storm->convert);
+	buffer_new(storm->pages, storm->overwrite, storm->backward, true);
 	reader_init(&reader);
 	run_threads(&reader);
 	error = judge(&reader, &written, &lost, &nested);
@@ -318,41 +315,6 @@ static const struct storm storms[] = {
 	  .pause = true, .records = 10000, .rounds = 20 },
 };
 
-/* One CPU writes while the buffer is private, as its owner does. */
-static const struct storm conversion = {
-	.name = "private buffer becomes a shared one", .cpus = 1, .pages = 1, .rate = 64,
-	.span = 20, .convert = true, .records = 2000, .rounds = 2,
-};
-
-static void storm_conversions(unsigned int times)
-{
-	u64 written = 0, lost = 0, nested = 0;
-	const char *error = NULL;
-
-	storm = &conversion;
-	for (unsigned int i = 0; i < 20 * times && !error; i++) {
-		struct reader reader;
-
-		buffer_new(storm->pages, false, i & 1, false);
-		reader_init(&reader);
-		run_threads(&reader);
-		error = writer_error ?: reader.error;
-		if (!error && !(i & 1))
-			error = audit(&reader);
-		if (!error && published() != cpus[0].end)
-			error = "not everything is published";
-		count_records(&written, &lost, &nested);
-		buffer_free();
-	}
-	report(error, written, lost, nested);
-}
-
-#ifdef __SANITIZE_THREAD__
-#define UNDER_TSAN	1
-#else
-#define UNDER_TSAN	0
-#endif
-
 void storm_tests(unsigned int times)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
@@ -362,13 +324,6 @@ void storm_tests(unsigned int times)
 		sigaction(SIGRTMIN + i, &action, NULL);
 	for (unsigned int i = 0; i < ARRAY_SIZE(storms); i++)
 		run_storm(&storms[i]);
-	/*
-	 * A private buffer's writer relies on smp_wmb() and on the order of dependent
-	 * accesses, neither of which ThreadSanitizer knows.
-	 */
-	scale = 1;
-	if (!UNDER_TSAN)
-		storm_conversions(times);
 	printf("# all storms: %llu records written, %llu lost; %llu of both nested\n",
 	       (unsigned long long)all_written, (unsigned long long)all_lost,
 	       (unsigned long long)all_nested);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The writers, the reader, and what the kernel does for both. */
 #include <sched.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "output_test.h"
@@ -11,7 +10,6 @@ __thread struct cpu *this_cpu;
 struct perf_buffer *buffer;
 const char *volatile writer_error;
 unsigned long wakeups;
-void (*on_grace_period)(void);
 
 /* Who fills each word of the buffer now: 0, or a writer's number plus one. */
 static unsigned char *owners;
@@ -31,50 +29,12 @@ u64 next_random(void)
  * The kernel
  */
 
+/* The interrupt comes at once. A private buffer's does nothing here. */
 void irq_work_queue(struct irq_work *work)
 {
-	(void)work;
 	__atomic_fetch_add(&wakeups, 1, __ATOMIC_RELAXED);
-}
-
-/* Interrupts come between any two of these accesses. */
-void rcu_read_lock(void)
-{
-	struct cpu *cpu = this_cpu;
-
-	if (!cpu)
-		return;
-	cpu->rcu_nest++;
-	barrier();
-	if (!(cpu->rcu_turn & 1))
-		__atomic_store_n(&cpu->rcu_turn, cpu->rcu_turn + 1, __ATOMIC_SEQ_CST);
-}
-
-void rcu_read_unlock(void)
-{
-	struct cpu *cpu = this_cpu;
-
-	if (!cpu)
-		return;
-	cpu->rcu_nest--;
-	barrier();
-	if (!cpu->rcu_nest && (cpu->rcu_turn & 1))
-		__atomic_store_n(&cpu->rcu_turn, cpu->rcu_turn + 1, __ATOMIC_SEQ_CST);
-}
-
-void synchronize_rcu(void)
-{
-	if (on_grace_period)
-		on_grace_period();
-
-	for (int i = 0; i < CPUS; i++) {
-		/* A full barrier, for the stores that readers must see or be waited for. */
-		unsigned long turn = __atomic_fetch_add(&cpus[i].rcu_turn, 0, __ATOMIC_SEQ_CST);
-
-		while ((turn & 1) && &cpus[i] != this_cpu &&
-		       turn == __atomic_load_n(&cpus[i].rcu_turn, __ATOMIC_SEQ_CST))
-			sched_yield();
-	}
+	if (work->func)
+		work->func(work);
 }
 
 #ifdef STEPS
@@ -131,15 +91,6 @@ static u64 content(int writer, u64 number, unsigned int word)
 	return (number * WRITERS + writer) * 0x9e3779b97f4a7c15ull + word;
 }
 
-/*
- * Not whether there is a handle->rb->shared: that may come while a record is written
- * that began in a private buffer. What is looked at here changes when there is none.
- */
-static bool is_shared(const struct perf_output_handle *handle)
-{
-	return READ_ONCE(handle->rb->nest) == PERF_NEST_SHARED;
-}
-
 bool write_begin(struct perf_output_handle *handle, unsigned int size)
 {
 	struct cpu *cpu = this_cpu;
@@ -149,7 +100,7 @@ bool write_begin(struct perf_output_handle *handle, unsigned int size)
 	if (perf_output_begin(handle, &data, &cpu->event, size))
 		return false;
 
-	if (!is_shared(handle))
+	if (!buffer->shared)
 		return true;
 
 	end = handle->shared_start + handle->shared_size;
@@ -172,7 +123,7 @@ void write_body(struct perf_output_handle *handle, int writer, u64 number,
 
 		perf_output_put(handle, word);
 	}
-	if (is_shared(handle))
+	if (buffer->shared)
 		own(handle, this_cpu->id + 1, 0);
 	perf_output_end(handle);
 }
@@ -214,7 +165,7 @@ void interrupt(void)
 void buffer_new(int pages, bool overwrite, bool backward, bool shared)
 {
 	buffer = rb_alloc(pages, 0, -1, overwrite ? 0 : RING_BUFFER_WRITABLE);
-	if (!buffer || (shared && perf_output_share_new(buffer, backward)))
+	if (!buffer || (shared && perf_output_share(buffer, backward)))
 		abort();
 	owners = calloc(1, perf_data_size(buffer) / 8 + 1);
 	memset(cpus, 0, sizeof(cpus));
@@ -231,14 +182,15 @@ void buffer_new(int pages, bool overwrite, bool backward, bool shared)
 		event->attr.write_backward = backward;
 		event->rb = i % 2 ? NULL : buffer;
 		event->id = i;
+		if (!event->parent)
+			list_add(&event->rb_entry, &buffer->event_list);
 	}
 	buffer->owner = &cpus[0].event;
 }
 
 void buffer_free(void)
 {
-	kfree(buffer->shared);
-	rb_free(buffer);
+	rb_free_rcu(&buffer->rcu_head);
 	free(owners);
 }
 

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "output_common.h"
@@ -58,6 +59,32 @@ void attr_numbered_nmi(struct perf_event_attr *attr, unsigned int interval)
 	attr_output(attr, pmu_type("test_nmi"), interval);
 	attr->sample_period = 1;
 	attr->sample_type |= PERF_SAMPLE_READ;
+}
+
+const char *lacks_shared_output(void)
+{
+	struct perf_event_attr attr;
+	int fd;
+
+	if (geteuid())
+		return "needs root";
+
+	attr_names(&attr);
+	attr.output_shared = 1;
+	fd = perf_open(&attr, 0, -1, -1);
+	if (fd >= 0) {
+		close(fd);
+		return NULL;
+	}
+	/* Anything else is for the tests to find. */
+	return errno == EINVAL || errno == EOPNOTSUPP ?
+	       "this kernel has no buffers shared by CPUs" : NULL;
+}
+
+int perf_open_output(struct perf_event_attr *attr, pid_t pid, int cpu, int target_fd)
+{
+	return syscall(__NR_perf_event_open, attr, pid, cpu, target_fd,
+		       PERF_FLAG_FD_OUTPUT | PERF_FLAG_FD_NO_GROUP | PERF_FLAG_FD_CLOEXEC);
 }
 
 int set_output(int fd, int target_fd)

@@ -29,7 +29,12 @@ void attr_maps(struct perf_event_attr *attr);
 /* Writes numbered samples, from NMIs that are @interval ns apart. */
 void attr_numbered_nmi(struct perf_event_attr *attr, unsigned int interval);
 
+/* For PROGRAM_NEEDS() */
+const char *lacks_shared_output(void);
+
 int set_output(int fd, int target_fd);
+/* An event whose output goes to @target_fd from the beginning */
+int perf_open_output(struct perf_event_attr *attr, pid_t pid, int cpu, int target_fd);
 
 struct event_count {
 	__u64	value;

@@ -2,11 +2,11 @@
 /*
  * Output of several CPUs and tasks into one buffer.
  *
- * Expected: an inherited event of any CPU can be mapped, and output can be sent
- * to the buffer of another CPU's or task's event. Each attempted record is found
- * whole, in its writer's order, or is counted as lost. AUX areas aren't shared.
- * A kernel without this answers EINVAL to the mmap() or to the redirection, and
- * the whole program is skipped.
+ * Expected: with attr.output_shared an inherited event of any CPU can be mapped, and
+ * output of other CPUs' and tasks' events can be sent to its buffer. Each attempted
+ * record is found whole, in its writer's order, or is counted as lost. AUX areas
+ * aren't shared. Without attr.output_shared everything is as it always was. A kernel
+ * without this answers EINVAL to perf_event_open(), and the whole program is skipped.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,6 +23,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <linux/hw_breakpoint.h>
 
 #include "../kselftest_harness.h"
 #include "output_common.h"
@@ -32,26 +33,7 @@
 #define NR_WRITERS	6
 #define NR_EACH		2000
 
-/* Does the kernel do it at all? Anything but EINVAL is for the tests to find. */
-const char *tests_miss(void)
-{
-	struct perf_event_attr attr;
-	struct output out;
-	int fd, err = 0;
-
-	if (geteuid())
-		return "needs root";
-
-	attr_names(&attr);
-	attr.inherit = 1;
-	fd = perf_open(&attr, 0, -1, -1);
-	if (fd >= 0 && output_map(&out, fd, 1, RW))
-		err = errno;
-	else if (fd >= 0)
-		output_unmap(&out);
-	close(fd);
-	return err == EINVAL ? "this kernel has no buffers shared by CPUs" : NULL;
-}
+PROGRAM_NEEDS(lacks_shared_output())
 
 FIXTURE(shared)
 {
@@ -69,6 +51,7 @@ FIXTURE(shared)
 FIXTURE_SETUP(shared)
 {
 	attr_names(&self->attr);
+	self->attr.output_shared = 1;
 	self->fd = -1;
 	for (self->nr_cpus = 0; test_cpu(self->nr_cpus) >= 0; self->nr_cpus++)
 		;
@@ -325,6 +308,7 @@ FIXTURE(redirect)
 FIXTURE_SETUP(redirect)
 {
 	attr_names(&self->attr);
+	self->attr.output_shared = 1;
 	self->fd[0] = -1;
 	self->fd[1] = -1;
 	if (test_cpu(1) < 0)
@@ -515,6 +499,51 @@ TEST_F(redirect, refused)
 	EXPECT_EQ(0, refused(self->fd[1], self->fd[0]));
 }
 
+/* What old programs get, who take EINVAL for "use a buffer for each CPU". */
+TEST_F(redirect, unasked)
+{
+	struct perf_event_attr attr = self->attr;
+	struct output out;
+	int fd;
+
+	attr.output_shared = 0;
+	attr.inherit = 1;
+	fd = perf_open(&attr, 0, -1, -1);
+	EXPECT_EQ(-1, output_map(&out, fd, 1, RW));
+	EXPECT_EQ(EINVAL, errno) TH_LOG("an inherited event of any CPU");
+	close(fd);
+
+	attr.inherit = 0;
+	self->fd[0] = perf_open(&attr, 0, test_cpu(0), -1);
+	ASSERT_EQ(0, output_map(&self->out, self->fd[0], 1, RW));
+	/* It matters what the buffer is, not what the event asks for that is redirected. */
+	self->fd[1] = perf_open(&self->attr, 0, test_cpu(1), -1);
+	EXPECT_EQ(EINVAL, refused(self->fd[1], self->fd[0])) TH_LOG("another CPU");
+	fd = perf_open(&self->attr, 0, -1, -1);
+	EXPECT_EQ(EINVAL, refused(fd, self->fd[0])) TH_LOG("any CPU");
+	close(fd);
+	EXPECT_EQ(-1, perf_open_output(&attr, 0, test_cpu(1), self->fd[0]));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(0, (int)self->out.page->cap_output_shared);
+
+	fd = perf_open(&attr, 0, test_cpu(0), -1);
+	EXPECT_EQ(0, refused(fd, self->fd[0])) TH_LOG("the same CPU");
+	close(fd);
+}
+
+TEST_F(redirect, opened_with_output)
+{
+	self->fd[0] = perf_open(&self->attr, 0, test_cpu(0), -1);
+	ASSERT_EQ(0, output_map(&self->out, self->fd[0], 1, RW));
+	EXPECT_EQ(1, (int)self->out.page->cap_output_shared);
+	self->attr.output_shared = 0;
+	self->fd[1] = perf_open_output(&self->attr, 0, test_cpu(1), self->fd[0]);
+	ASSERT_LE(0, self->fd[1]);
+	ASSERT_EQ(0, enable(self->fd[1]));
+	name_on_both();
+	EXPECT_EQ(1, records_of(self, 1));
+}
+
 /* The tasks may be anybody's: who holds both descriptors may watch both. */
 TEST_F(redirect, who_may)
 {
@@ -544,12 +573,13 @@ TEST_F(redirect, who_may)
 
 /* ---- AUX areas */
 
-static int open_aux(int cpu, bool inherit)
+static int open_aux(int cpu, bool inherit, bool output_shared)
 {
 	struct perf_event_attr attr;
 
 	attr_output(&attr, pmu_type("test_aux"), 0);
 	attr.inherit = inherit;
+	attr.output_shared = output_shared;
 	return perf_open(&attr, cpu < 0 ? 0 : -1, cpu, -1);
 }
 
@@ -575,14 +605,17 @@ TEST_F(redirect, aux_areas)
 	if (pmu_type("test_aux") < 0 && load_module("test_perf_aux"))
 		SKIP(return, "no module test_perf_aux");
 
-	fd = open_aux(-1, true);
+	EXPECT_EQ(-1, open_aux(test_cpu(0), false, true));
+	EXPECT_EQ(EOPNOTSUPP, errno);
+
+	fd = open_aux(-1, true, false);
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(-1, output_map(&out, fd, 1, RW));
 	EXPECT_EQ(EINVAL, errno) TH_LOG("an inherited AUX event of any CPU");
 	close(fd);
 
-	self->fd[0] = open_aux(test_cpu(0), false);
-	self->fd[1] = open_aux(test_cpu(1), false);
+	self->fd[0] = open_aux(test_cpu(0), false, false);
+	self->fd[1] = open_aux(test_cpu(1), false, false);
 	ASSERT_EQ(0, output_map(&self->out, self->fd[0], 1, RW));
 	EXPECT_EQ(EINVAL, refused(self->fd[1], self->fd[0])) TH_LOG("AUX events of two CPUs");
 	fd = perf_open(&self->attr, -1, test_cpu(1), -1);
@@ -600,7 +633,7 @@ TEST_F(redirect, no_aux_area_in_a_shared_buffer)
 
 	ASSERT_EQ(0, open_pair(self, -1, test_cpu(0), -1, test_cpu(1)));
 	EXPECT_EQ(EINVAL, map_aux(&self->out, self->fd[0]));
-	fd = open_aux(test_cpu(0), false);
+	fd = open_aux(test_cpu(0), false, false);
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(EINVAL, refused(fd, self->fd[0]));
 	close(fd);
@@ -645,6 +678,43 @@ TEST_F(redirect, page_of_one_event)
 	EXPECT_EQ(0, page->index);
 	EXPECT_EQ(0, (int)page->cap_user_rdpmc);
 	EXPECT_EQ(self->out.size, page->data_size);
+}
+
+/* How often does the page offer the counter to the RDPMC instruction? */
+static int rdpmc_offers(int fd, const struct output *out)
+{
+	int offers = 0;
+
+	enable(fd);
+	for (int i = 0; i < 100; i++) {
+		offers += __atomic_load_n(&out->page->index, __ATOMIC_RELAXED) ||
+			  out->page->cap_user_rdpmc;
+		usleep(1);
+	}
+	disable(fd);
+	return offers;
+}
+
+TEST_F(redirect, no_rdpmc)
+{
+	int offers;
+
+	attr_output(&self->attr, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	self->attr.exclude_kernel = 1;
+	self->fd[0] = perf_open(&self->attr, 0, -1, -1);
+	if (self->fd[0] < 0)
+		SKIP(return, "no hardware counter");
+	ASSERT_EQ(0, output_map(&self->out, self->fd[0], 1, RW));
+	offers = rdpmc_offers(self->fd[0], &self->out);
+	output_unmap(&self->out);
+	if (!offers)
+		SKIP(return, "no counter that user space can read");
+
+	self->attr.output_shared = 1;
+	self->fd[1] = perf_open(&self->attr, 0, -1, -1);
+	ASSERT_LE(0, self->fd[1]);
+	ASSERT_EQ(0, output_map(&self->out, self->fd[1], 1, RW));
+	EXPECT_EQ(0, rdpmc_offers(self->fd[1], &self->out));
 }
 
 struct page_reader {
@@ -717,6 +787,13 @@ static short polled(int fd, int ms)
 	return poll(&poll_fd, 1, ms) == 1 ? poll_fd.revents : 0;
 }
 
+static void attr_page_faults(struct perf_event_attr *attr)
+{
+	attr_output(attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+	attr->sample_period = 1;
+	attr->output_shared = 1;
+}
+
 static void page_fault(void)
 {
 	size_t len = sysconf(_SC_PAGESIZE);
@@ -728,8 +805,7 @@ static void page_fault(void)
 
 TEST_F(redirect, wakes_up_after_events)
 {
-	attr_output(&self->attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
-	self->attr.sample_period = 1;
+	attr_page_faults(&self->attr);
 	self->attr.wakeup_events = 1;
 	ASSERT_EQ(0, open_pair(self, 0, test_cpu(0), 0, test_cpu(1)));
 	pin_to_cpu(test_cpu(1));
@@ -755,8 +831,7 @@ TEST_F(redirect, sigio)
 	siginfo_t info;
 	sigset_t set;
 
-	attr_output(&self->attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
-	self->attr.sample_period = 1;
+	attr_page_faults(&self->attr);
 	ASSERT_EQ(0, open_pair(self, 0, test_cpu(0), 0, test_cpu(1)));
 	for (int n = 0; n < 2; n++) {
 		sigemptyset(&set);
@@ -769,6 +844,93 @@ TEST_F(redirect, sigio)
 			TH_LOG("event %d", n);
 		EXPECT_EQ(self->fd[n], info.si_fd);
 	}
+}
+
+/*
+ * Each write of a watched variable is followed by a SIGTRAP before the next instruction
+ * of its thread, while other threads' writes wake the reader of the buffer.
+ */
+static volatile int watched;
+static __thread unsigned int traps;
+
+static void on_trap(int number)
+{
+	traps++;
+}
+
+static void *write_watched(void *late)
+{
+	static int cpu;
+
+	if (pin_to_cpu(test_cpu(__atomic_fetch_add(&cpu, 1, __ATOMIC_RELAXED) % 2)))
+		return NULL;
+	for (unsigned int i = 0; i < 20000; i++) {
+		watched = i;
+		if (traps != i + 1)
+			__atomic_add_fetch((int *)late, 1, __ATOMIC_RELAXED);
+		traps = i + 1;
+	}
+	return late;
+}
+
+static void attr_sigtrap(struct perf_event_attr *attr)
+{
+	attr_output(attr, PERF_TYPE_BREAKPOINT, 0);
+	attr->output_shared = 1;
+	attr->sample_period = 1;
+	attr->wakeup_events = 1;
+	attr->bp_addr = (unsigned long)&watched;
+	attr->bp_type = HW_BREAKPOINT_W;
+	attr->bp_len = HW_BREAKPOINT_LEN_4;
+	attr->inherit = 1;
+	attr->inherit_thread = 1;
+	attr->remove_on_exec = 1;
+	attr->sigtrap = 1;
+	attr->exclude_kernel = 1;
+}
+
+/*
+ * This thread, whose event is the one that was opened, and two that inherit it.
+ *
+ * Exit status: 0 all signals came in time, 1 some were late, more: no test
+ */
+static int run_sigtrap(void)
+{
+	struct sigaction action = { .sa_handler = on_trap };
+	struct perf_event_attr attr;
+	pthread_t threads[2];
+	struct output out;
+	int fd, late = 0;
+	void *done;
+
+	attr_sigtrap(&attr);
+	if (setuid(65534) || sigaction(SIGTRAP, &action, NULL))
+		return 2;
+	fd = perf_open(&attr, 0, -1, -1);
+	if (fd < 0 || output_map(&out, fd, 16, PROT_READ) || enable(fd))
+		return 3;
+	for (int i = 0; i < 2; i++) {
+		if (pthread_create(&threads[i], NULL, write_watched, &late))
+			return 4;
+	}
+	if (!write_watched(&late))
+		return 5;
+	for (int i = 0; i < 2; i++) {
+		if (pthread_join(threads[i], &done) || !done)
+			return 5;
+	}
+	if (out.page->data_head < 60000 * sizeof(struct perf_event_header))
+		return 6;
+	return late ? 1 : 0;
+}
+
+TEST_F(redirect, sigtrap)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(run_sigtrap());
+	EXPECT_EQ(0, end_writer(pid));
 }
 
 /* The watermark counts the bytes of all. */

@@ -39,7 +39,7 @@
 #define MIN_NESTED	5
 
 /* The test PMU for NMIs is all that is needed. */
-const char *tests_miss(void)
+static const char *lacks_test_nmi(void)
 {
 	if (geteuid())
 		return "needs root";
@@ -49,6 +49,8 @@ const char *tests_miss(void)
 
 	return pmu_type("test_nmi") < 0 ? "no PMU test_nmi" : NULL;
 }
+
+PROGRAM_NEEDS(lacks_test_nmi() ?: lacks_shared_output())
 
 /* The NMIs of a CPU, or a task that writes one kind of records */
 struct source {
@@ -152,6 +154,7 @@ static int open_events(struct _test_data_storm *self, unsigned int pages)
 
 	attr_names(&attr);
 	attr.inherit = 1;
+	attr.output_shared = 1;
 	self->names = perf_open(&attr, 0, -1, -1);
 	attr_maps(&attr);
 	attr.inherit = 1;

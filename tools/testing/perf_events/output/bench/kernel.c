@@ -5,5 +5,5 @@
 /* Somebody would be woken. */
 void irq_work_queue(struct irq_work *work)
 {
-	WRITE_ONCE(work->event, container_of(work, struct perf_event, pending_irq));
+	WRITE_ONCE(work->func, NULL);
 }

@@ -56,10 +56,8 @@ static void destroy(void *arg)
 	struct perf_ring *ring = arg;
 
 	for (unsigned int i = 0; i < ring->buffers; i++) {
-#ifndef STOCK
-		kfree(ring->buffer[i]->shared);
-#endif
-		rb_free(ring->buffer[i]);
+		/* A shared one is more than its pages. */
+		rb_free_rcu(&ring->buffer[i]->rcu_head);
 	}
 	for (unsigned int i = 0; i < ring->writers + ring->buffers; i++)
 		free(ring->event[i]);
@@ -149,7 +147,7 @@ static void *create_shared(unsigned int writers, size_t bytes, unsigned int size
 	struct perf_ring *ring = create(writers, 1, bytes);
 
 	(void)size;
-	if (perf_output_share_new(ring->buffer[0], false))
+	if (perf_output_share(ring->buffer[0], false))
 		abort();
 	return ring;
 }

@@ -8,4 +8,12 @@ struct list_head {
 
 #define INIT_LIST_HEAD(head)	((head)->next = (head)->prev = (head))
 
+static inline void list_add(struct list_head *entry, struct list_head *head)
+{
+	entry->next = head->next;
+	entry->prev = head;
+	head->next->prev = entry;
+	head->next = entry;
+}
+
 #endif

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include <linux/atomic.h>
+#include <linux/irq_work.h>
 #include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -13,19 +14,13 @@
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
+#include <linux/wait.h>
 #include "../../../../../../include/uapi/linux/perf_event.h"
 
 #define PERF_PMU_CAP_AUX_NO_SG	0x0004
 
 struct perf_buffer;
 struct perf_event;
-
-struct irq_work {
-	struct perf_event	*event;
-};
-
-/* The test's. */
-void irq_work_queue(struct irq_work *work);
 
 struct pmu {
 	int	capabilities;
@@ -38,6 +33,8 @@ struct perf_event {
 	struct perf_event	*parent;
 	struct perf_event_attr	attr;
 	struct perf_buffer	*rb;
+	struct list_head	rb_entry;
+	wait_queue_head_t	waitq;
 	struct pmu		*pmu;
 	int			cpu;
 	u64			id;

@@ -4,11 +4,9 @@
 
 struct rcu_head { void *next; };
 
-/* The test's. */
-void rcu_read_lock(void);
-void rcu_read_unlock(void);
-void synchronize_rcu(void);
-
+/* Nothing goes away while the test's threads run. */
+#define rcu_read_lock()		barrier()
+#define rcu_read_unlock()	barrier()
 #define rcu_dereference(p)	READ_ONCE(p)
 
 #endif
