@@ -221,13 +221,16 @@ bool perf_aux_action_match(struct perf_event *aux)
  * such a group are not handed from task to task as others are, see
  * inherit_task_group().
  *
- * Context: holds the mutex of the event's context.
+ * Context: the task of the event's context, which can't go through a gate
+ * meanwhile. Holds the mutex of that context.
+ * Return: true if the trace began paused, a gate has acted on it, be it closed
+ * since, or there is a gate that may act.
  */
 bool perf_group_has_aux_action(struct perf_event *leader)
 {
 	struct perf_event *sibling;
 
-	if (leader->attr.aux_start_paused)
+	if (READ_ONCE(leader->aux_action.request))
 		return true;
 
 	for_each_sibling_event(sibling, leader) {

@@ -24,6 +24,7 @@ static void refusals(void)
 	const struct perf_event_attr both = { .aux_pause = 1, .aux_resume = 1 };
 	const struct perf_event_attr pause_output = { .aux_pause = 1, .aux_output = 1 };
 	const struct perf_event_attr resume_output = { .aux_resume = 1, .aux_output = 1 };
+	const struct perf_event_attr all = { .aux_pause = 1, .aux_resume = 1, .aux_output = 1 };
 
 	tap_result(init_result(none, 0) == 0, "no action");
 	tap_result(init_result(start_paused, can) == 0, "start paused");
@@ -36,6 +37,8 @@ static void refusals(void)
 		   "pause with aux_output: EOPNOTSUPP");
 	tap_result(init_result(resume_output, 0) == -EOPNOTSUPP,
 		   "resume with aux_output: EOPNOTSUPP");
+	tap_result(init_result(all, 0) == -EOPNOTSUPP,
+		   "pause and resume with aux_output: EOPNOTSUPP");
 }
 
 static void leaders(void)
@@ -59,10 +62,15 @@ static void groups(void)
 
 	tap_result(!perf_group_has_aux_action(&leader), "a group without an action");
 	last.attr.aux_resume = 1;
-	tap_result(perf_group_has_aux_action(&leader), "a group with a gate");
+	tap_result(perf_group_has_aux_action(&leader), "a group with a gate that resumes");
 	last.attr.aux_resume = 0;
-	leader.attr.aux_start_paused = 1;
+	last.attr.aux_pause = 1;
+	tap_result(perf_group_has_aux_action(&leader), "a group with a gate that pauses");
+	last.attr.aux_pause = 0;
+	leader.aux_action.request = PERF_AUX_PAUSED;
 	tap_result(perf_group_has_aux_action(&leader), "a group that starts paused");
+	leader.aux_action.request = 1UL << PERF_AUX_REQUEST_SHIFT;
+	tap_result(perf_group_has_aux_action(&leader), "a group whose gates are closed");
 }
 
 static void one_after_another(const enum operation *ops, size_t count, bool paused,

@@ -93,6 +93,10 @@ TEST_F(aux_errors, gate_with_aux_output)
 {
 	self->attr.aux_output = 1;
 	expect_gates(_metadata, &self->attr, self->leader, EOPNOTSUPP);
+
+	/* Both at once are wrong in two ways: EOPNOTSUPP comes first. */
+	self->attr.aux_pause = 1;
+	EXPECT_EQ(perf_try_open(&self->attr, self->leader), EOPNOTSUPP);
 }
 
 /* A PMU that can have aux_output gets as far as to the check of both. */
@@ -104,6 +108,9 @@ TEST_F(aux_errors, gate_with_aux_output_that_the_pmu_can)
 	EXPECT_EQ(perf_try_open(&self->attr, self->leader), EINVAL);
 
 	expect_gates(_metadata, &self->attr, self->leader, EOPNOTSUPP);
+
+	self->attr.aux_pause = 1;
+	EXPECT_EQ(perf_try_open(&self->attr, self->leader), EOPNOTSUPP);
 }
 
 TEST_F(aux_errors, start_paused_needs_the_capability)

@@ -128,4 +128,39 @@ TEST_F(aux_sample, samples_and_gates)
 	}
 }
 
+/*
+ * The driver of a PMU that can't pause is the same code as that of one that can, and
+ * holds off gates that it can't have. A sample in the middle of what it does is no
+ * reason to tell it to pause or to resume.
+ */
+TEST(pmu_that_cannot_pause)
+{
+	struct aux_spec spec = {
+		.pmu = "test_aux_nopause", .pid = -1, .cpu = nth_cpu(0), .overwrite = true,
+	};
+	struct aux_group group;
+	int sampler, i;
+
+	ASSERT_EQ(pin_to_cpu(spec.cpu), 0);
+	ASSERT_EQ(aux_group_open(&group, &spec), 0)
+		TH_LOG("%s", strerror(errno));
+	sampler = aux_group_add_nmi_sampler(&group, &spec, SAMPLE_SIZE);
+	ASSERT_GE(sampler, 0)
+		TH_LOG("%s", strerror(errno));
+	ASSERT_EQ(aux_stats_reset(), 0);
+	ASSERT_EQ(aux_group_enable(&group), 0);
+
+	ASSERT_EQ(nmi_at("all:3"), 0);
+	for (i = 0; i < ROUNDS; i++)
+		aux_group_restart(&group);
+	ASSERT_EQ(nmi_at(""), 0);
+
+	EXPECT_GE(aux_stat("total.snapshots"), ROUNDS);
+	EXPECT_EQ(aux_stat("total.pauses"), 0);
+	EXPECT_EQ(aux_stat("total.resumes"), 0);
+	EXPECT_EQ(aux_stat("total.protocol_errors"), 0);
+	close(sampler);
+	aux_group_close(&group);
+}
+
 TEST_HARNESS_MAIN

@@ -6,7 +6,8 @@
  * task went through.
  *
  * Expected: each test passes. On a kernel that hands the contexts of parent and
- * child to each other when they switch, child_keeps_its_own_level fails.
+ * child to each other when they switch, child_keeps_its_own_level and those of a
+ * child that starts running fail.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -320,15 +321,24 @@ TEST_F(aux_sched, child_starts_paused)
 	EXPECT_EQ(windows_of(&self->trace, partner.pid), 0);
 }
 
-/* The other way round: the parent is paused, and its child runs. */
-TEST_F(aux_sched, child_starts_running)
+/*
+ * The other way round: the parent goes through a gate that pauses, and its child
+ * runs. Were the two contexts exchanged, each would have the other's level.
+ */
+static void pause_and_fork(struct __test_metadata *_metadata,
+			   FIXTURE_DATA(aux_sched) *self, bool close_gates)
 {
 	struct partner partner;
 	unsigned int before;
 
-	inherit_spec(&self->spec, self->cpu, false);
 	open_and_enable(_metadata, &self->group, &self->spec);
 	soft_pause();
+	if (close_gates) {
+		ASSERT_EQ(close(self->group.resume), 0);
+		ASSERT_EQ(close(self->group.pause), 0);
+		self->group.resume = -1;
+		self->group.pause = -1;
+	}
 	ASSERT_EQ(aux_trace_read(&self->trace, &self->group), 0);
 	before = windows_of(&self->trace, getpid());
 	ASSERT_EQ(partner_start(&partner), 0);
@@ -338,6 +348,25 @@ TEST_F(aux_sched, child_starts_running)
 
 	EXPECT_LE(windows_of(&self->trace, getpid()), before + 1);
 	EXPECT_GE(windows_of(&self->trace, partner.pid), SWITCHES);
+}
+
+TEST_F(aux_sched, child_starts_running)
+{
+	inherit_spec(&self->spec, self->cpu, false);
+	pause_and_fork(_metadata, self, false);
+}
+
+TEST_F(aux_sched, child_starts_running_without_resume_gate)
+{
+	inherit_spec(&self->spec, self->cpu, false);
+	self->spec.resume.size = 0;
+	pause_and_fork(_metadata, self, false);
+}
+
+TEST_F(aux_sched, child_starts_running_after_gates_are_closed)
+{
+	inherit_spec(&self->spec, self->cpu, false);
+	pause_and_fork(_metadata, self, true);
 }
 
 /*

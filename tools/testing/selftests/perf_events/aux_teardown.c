@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "../kselftest_harness.h"
@@ -302,6 +303,8 @@ TEST_F(aux_teardown, close_in_fork_storm)
 		open_under_fire(_metadata, &self->group, &self->spec);
 		pid = fork();
 		if (!pid) {
+			/* The parent's close is to be the last. */
+			close_in_order(&self->group, orders[i]);
 			fork_storm(4);
 			_exit(0);
 		}
@@ -339,6 +342,241 @@ TEST_F(aux_teardown, disable_and_enable)
 	EXPECT_EQ(act.requested,
 		  perf_count(group->resume) + perf_count(group->pause));
 	aux_group_close(group);
+}
+
+/*
+ * A leader is closed while tasks that have inherited its group fork. A fork that
+ * comes between the close and the removal of that task's copy inherits the gate, and
+ * no leader. The fork works, and the gate is out of order as all the others are.
+ *
+ * Copies are removed one after the other. The task that closes has the lowest
+ * priority, all are on one CPU, and those that fork wake up when it has got to the
+ * first copies, of many that have nothing else to do.
+ */
+#define NR_IDLE		100
+#define NR_FORKING	3
+#define NR_FORKS	5
+#define ENOUGH_FORKS	30	/* during the close */
+#define SLEEP_NS	20000000
+#define AHEAD_NS	300000	/* that the close begins ahead of the forks */
+
+struct orphans {
+	__u64 wake;
+	unsigned int asleep;
+	struct {
+		__u64 begin, end;
+		int error;
+	} fork[NR_FORKING][NR_FORKS];
+};
+
+FIXTURE(aux_orphans)
+{
+	struct orphans *orphans;
+	struct aux_group out;		/* the buffer of another event */
+	int leader, gate;
+	__u64 gate_id;
+	int hold[2];			/* tasks wait until it is closed */
+	pid_t pid[NR_IDLE + NR_FORKING];
+};
+
+static int open_inherited(struct perf_event_attr *attr, int group_fd)
+{
+	attr->inherit = 1;
+
+	return perf_open(attr, 0, nth_cpu(0), group_fd);
+}
+
+static int map_output(struct aux_group *out)
+{
+	void *map;
+
+	out->data_size = 16 * 4096;
+	map = mmap(NULL, 4096 + out->data_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		   out->aux, 0);
+	if (map == MAP_FAILED)
+		return -1;
+
+	out->page = map;
+	out->data = map + 4096;
+
+	return 0;
+}
+
+FIXTURE_SETUP(aux_orphans)
+{
+	struct perf_event_attr attr;
+
+	memset(self, 0, sizeof(*self));
+	if (attr_tracepoint(&attr, AT_PAUSE))
+		SKIP_SETUP("no syscall tracepoints (CONFIG_FTRACE_SYSCALLS)");
+	self->orphans = mmap(NULL, sizeof(*self->orphans), PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(self->orphans, MAP_FAILED);
+	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
+
+	aux_group_init(&self->out);
+	attr_init(&attr, PERF_TYPE_SOFTWARE);
+	attr.config = PERF_COUNT_SW_DUMMY;
+	self->out.aux = open_inherited(&attr, -1);
+	ASSERT_GE(self->out.aux, 0);
+	ASSERT_EQ(map_output(&self->out), 0);
+}
+
+FIXTURE_TEARDOWN(aux_orphans)
+{
+	aux_group_close(&self->out);
+	EXPECT_EQ(module_wait_unused("test_perf_aux"), 0);
+}
+
+static void open_orphans(struct __test_metadata *_metadata,
+			 FIXTURE_DATA(aux_orphans) *self)
+{
+	struct perf_event_attr attr;
+
+	attr_init(&attr, pmu_type("test_aux"));
+	attr.disabled = 0;
+	self->leader = open_inherited(&attr, -1);
+	ASSERT_GE(self->leader, 0);
+
+	ASSERT_EQ(attr_tracepoint(&attr, AT_PAUSE), 0);
+	attr.aux_pause = 1;
+	self->gate = open_inherited(&attr, self->leader);
+	ASSERT_GE(self->gate, 0);
+	self->gate_id = perf_id(self->gate);
+	ASSERT_EQ(ioctl(self->gate, PERF_EVENT_IOC_SET_OUTPUT, self->out.aux), 0);
+}
+
+/* Until the other end is closed everywhere */
+static void pass_gate_when_released(int hold)
+{
+	char token;
+
+	while (read(hold, &token, 1) < 0)
+		;
+	soft_pause();
+	_exit(0);
+}
+
+static void sleep_until(__u64 time)
+{
+	__u64 now = clock_ns();
+
+	if (time > now)
+		usleep((time - now) / 1000);
+}
+
+static void do_fork(struct orphans *orphans, int task, int hold)
+{
+	pid_t pid[NR_FORKS];
+	int i;
+
+	__atomic_add_fetch(&orphans->asleep, 1, __ATOMIC_RELEASE);
+	sleep_until(orphans->wake);
+	for (i = 0; i < NR_FORKS; i++) {
+		orphans->fork[task][i].begin = clock_ns();
+		pid[i] = fork();
+		if (!pid[i])
+			pass_gate_when_released(hold);
+		orphans->fork[task][i].end = clock_ns();
+		orphans->fork[task][i].error = pid[i] < 0 ? errno : 0;
+	}
+	for (i = 0; i < NR_FORKS; i++)
+		waitpid(pid[i], NULL, 0);
+	_exit(0);
+}
+
+static int start_task(FIXTURE_DATA(aux_orphans) *self, int i)
+{
+	self->pid[i] = fork();
+	if (self->pid[i])
+		return self->pid[i] < 0 ? -1 : 0;
+
+	/* The parent's close is to be the last. */
+	close(self->leader);
+	close(self->hold[1]);
+	if (i < NR_IDLE)
+		pass_gate_when_released(self->hold[0]);
+	do_fork(self->orphans, i - NR_IDLE, self->hold[0]);
+
+	return 0;
+}
+
+static int set_policy(int policy)
+{
+	struct sched_param param = { };
+
+	return sched_setscheduler(0, policy, &param);
+}
+
+static size_t gate_samples(FIXTURE_DATA(aux_orphans) *self)
+{
+	struct perf_records records = { };
+	size_t nr = -1;
+
+	if (!perf_records_read(&records, &self->out))
+		nr = perf_records_count(&records, PERF_RECORD_SAMPLE, self->gate_id);
+	perf_records_free(&records);
+
+	return nr;
+}
+
+/* How many forks were there while the leader was closed? */
+static int close_while_tasks_fork(struct __test_metadata *_metadata,
+				  FIXTURE_DATA(aux_orphans) *self)
+{
+	struct orphans *orphans = self->orphans;
+	int task, i, between = 0;
+	__u64 begin, end;
+
+	for (i = 0; i < NR_IDLE; i++)
+		ASSERT_EQ(start_task(self, i), 0);
+	orphans->asleep = 0;
+	orphans->wake = clock_ns() + SLEEP_NS;
+	for (; i < NR_IDLE + NR_FORKING; i++)
+		ASSERT_EQ(start_task(self, i), 0);
+	while (__atomic_load_n(&orphans->asleep, __ATOMIC_ACQUIRE) < NR_FORKING)
+		sched_yield();
+
+	ASSERT_EQ(set_policy(SCHED_IDLE), 0);
+	sleep_until(orphans->wake - 10 * AHEAD_NS);
+	while (clock_ns() < orphans->wake - AHEAD_NS)
+		;
+	begin = clock_ns();
+	close(self->leader);
+	end = clock_ns();
+	ASSERT_EQ(set_policy(SCHED_OTHER), 0);
+
+	close(self->hold[1]);
+	for (i = 0; i < NR_IDLE + NR_FORKING; i++)
+		ASSERT_EQ(waitpid(self->pid[i], NULL, 0), self->pid[i]);
+
+	for (task = 0; task < NR_FORKING; task++) {
+		for (i = 0; i < NR_FORKS; i++) {
+			EXPECT_EQ(orphans->fork[task][i].error, 0);
+			between += orphans->fork[task][i].begin > begin &&
+				   orphans->fork[task][i].end < end;
+		}
+	}
+
+	return between;
+}
+
+TEST_F(aux_orphans, leader_is_closed_while_tasks_fork)
+{
+	int round, between = 0;
+
+	for (round = 0; round < 20 && between < ENOUGH_FORKS; round++) {
+		open_orphans(_metadata, self);
+		ASSERT_EQ(pipe(self->hold), 0);
+		soft_pause();
+		EXPECT_EQ(gate_samples(self), 1);
+
+		between += close_while_tasks_fork(_metadata, self);
+		EXPECT_EQ(gate_samples(self), 0);
+		close(self->hold[0]);
+		close(self->gate);
+	}
+	EXPECT_GE(between, ENOUGH_FORKS);
 }
 
 TEST_HARNESS_MAIN
