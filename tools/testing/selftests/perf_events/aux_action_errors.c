@@ -223,15 +223,6 @@ TEST_F(aux_errors, gate_that_is_exclusive)
 	EXPECT_EQ(perf_try_open(&self->attr, self->leader), EBUSY);
 }
 
-static int set_online(int cpu, bool online)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
-
-	return write_file(path, online ? "1" : "0");
-}
-
 /* A CPU that goes offline takes its events out of their context, for good. */
 TEST_F(aux_errors, leader_whose_cpu_was_offline)
 {
@@ -247,11 +238,11 @@ TEST_F(aux_errors, leader_whose_cpu_was_offline)
 	attr_init(&aux, pmu_type("test_aux"));
 	leader = perf_open(&aux, -1, cpu, -1);
 	ASSERT_GE(leader, 0);
-	if (set_online(cpu, false)) {
+	if (cpu_set_online(cpu, false)) {
 		close(leader);
 		SKIP(return, "CPU %d can't be taken offline", cpu);
 	}
-	ASSERT_EQ(set_online(cpu, true), 0);
+	ASSERT_EQ(cpu_set_online(cpu, true), 0);
 
 	software(&plain);
 	errno = 0;

@@ -92,6 +92,15 @@ int nth_cpu(int n)
 	return -1;
 }
 
+int cpu_set_online(int cpu, bool online)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+
+	return write_file(path, online ? "1" : "0");
+}
+
 __u64 clock_ns(void)
 {
 	struct timespec ts;

@@ -247,6 +247,7 @@ void soft_sample(void);
 int pin_to_cpu(int cpu);
 /* The n-th CPU that this process may use, or -1 */
 int nth_cpu(int n);
+int cpu_set_online(int cpu, bool online);
 void spin_ns(__u64 ns);
 __u64 clock_ns(void);
 /* Places for uprobes, here so that they are not inlined where they are called */

@@ -1277,8 +1277,30 @@ static int pt_take_psbend(struct pt_trace *trace)
 	return 0;
 }
 
-static int pt_take_ip(struct pt_trace *trace, enum pt_packet what)
+/* What a packet leaves out of its IP is as in the last one. */
+static void pt_take_address(struct pt_trace *trace, const unsigned char *p)
 {
+	static const unsigned char bits[] = { 0, 16, 32, 48, 48, 0, 64, 0 };
+	unsigned int kind = p[0] >> 5;
+	__u64 ip = 0, keep;
+
+	if (!bits[kind])
+		return;
+
+	memcpy(&ip, p + 1, bits[kind] / 8);
+	keep = bits[kind] == 64 ? 0 : ~0ULL << bits[kind];
+	if (kind == 3)		/* sign extended */
+		trace->ip = ip | (ip >> 47 ? keep : 0);
+	else
+		trace->ip = ip | (trace->ip & keep);
+	trace->ips++;
+	trace->kernel_ips += trace->ip >> 63;
+}
+
+static int pt_take_ip(struct pt_trace *trace, enum pt_packet what,
+		      const unsigned char *p)
+{
+	pt_take_address(trace, p);
 	if (what == PT_FUP && trace->in_psb) {
 		trace->psb_fup = true;
 		return 0;
@@ -1313,6 +1335,7 @@ static int pt_take_packet(struct pt_trace *trace, enum pt_packet what,
 		trace->in_psb = true;
 		trace->psb_fup = false;
 		trace->psb++;
+		trace->ip = 0;
 		return 0;
 	case PT_PSBEND:
 		return pt_take_psbend(trace);
@@ -1329,7 +1352,7 @@ static int pt_take_packet(struct pt_trace *trace, enum pt_packet what,
 	case PT_PGE:
 	case PT_PGD:
 	case PT_FUP:
-		return pt_take_ip(trace, what);
+		return pt_take_ip(trace, what, p);
 	case PT_OTHER:
 		return 0;
 	default:

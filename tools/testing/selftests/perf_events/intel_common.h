@@ -292,6 +292,8 @@ struct pt_trace {
 	struct pt_segment	ahead;	/* of the first TSC */
 	__u64			tnt;
 	unsigned long		psb, ovf, records, truncated;
+	__u64			ip;	/* the last one, 0 at PSB */
+	unsigned long		ips, kernel_ips;
 	char			error[200];
 };
 

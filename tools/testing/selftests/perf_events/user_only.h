@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * For tests of what a user without privilege is shown of the kernel: to be such a
+ * user, and to look for addresses of the kernel in all that an event records.
+ *
+ * Functions return -1 on failure and say why in errno.
+ */
+#ifndef _USER_ONLY_H
+#define _USER_ONLY_H
+
+#include <linux/perf_event.h>
+
+#include "aux_common.h"
+
+/* --- A user without privilege, who can be root again --- */
+
+struct user_only {
+	char	paranoid[16];	/* kernel.perf_event_paranoid as it was */
+};
+
+/* paranoid at 2, privileges dropped; and all back */
+int user_only_begin(struct user_only *user);
+int user_only_end(const struct user_only *user);
+int user_only_paranoid(const struct user_only *user, int paranoid);
+int user_only_drop(void);
+
+/* --- The records of an event --- */
+
+struct user_records {
+	int		fd;
+	struct perf_event_mmap_page *page;
+	unsigned int	nr;
+	unsigned int	with_ip;	/* samples: not 0 */
+	unsigned int	with_regs;
+	unsigned int	in_kernel;	/* by PERF_RECORD_MISC_KERNEL */
+	unsigned int	kernel;		/* records with an address of the kernel */
+	__u64		address;	/* the last of them */
+	__u32		type;
+};
+
+/* All that a sample can have without privilege is added to attr->sample_type. */
+int user_records_open(struct user_records *rec, const struct perf_event_attr *attr);
+/* Counts what there is. */
+int user_records_close(struct user_records *rec);
+
+#endif /* _USER_ONLY_H */
