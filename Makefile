@@ -8,7 +8,7 @@ unexport BUILD LINUX
 
 .PHONY: help compose export patches kernel perf demo shell bench bench-long \
 	check check-user check-vm check-model check-builds check-series check-debug \
-	check-long fuzz clean
+	check-long check-mutants fuzz clean
 
 help:		## this list
 	@awk -F ':.*## *' '/^[a-z-]+:.*##/ { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ check-debug:	## the tests of check-vm with KASAN and lockdep, and with KCSAN
 check-long: compose	## many millions of records from many writers, deep models (slow)
 	@$(MAKE) --no-print-directory -C build/linux/tools/testing/perf_events/output \
 		O=$(CURDIR)/build/harness/output check-long
+
+check-mutants: compose	## one-line faults in the series' code: do the tests find them? (slow)
+	@lab/mutants
 
 fuzz: compose	## random calls of perf, half an hour each with KASAN and with KCSAN (slow)
 	@lab/fuzz --minutes 30 debug kcsan

@@ -4,6 +4,7 @@
 #define FUZZ_EXECUTE_H
 
 #include <stdint.h>
+#include <stdnoreturn.h>
 
 #include "coverage.h"
 #include "program.h"
@@ -36,9 +37,9 @@ enum { FD_WORLD = 64, FD_BPF, FD_KCOV = FD_BPF + 4, FD_SLOTS = 80 };
 void execute_load_bpf(void);
 
 /* In a process of its own: runs the whole of world->program, as its user. */
-_Noreturn void execute(struct world *world);
+noreturn void execute(struct world *world);
 
 /* main() of what a program executes: goes on with calls @from to @to - 1. */
-_Noreturn void execute_continue(unsigned int from, unsigned int to);
+noreturn void execute_continue(unsigned int from, unsigned int to);
 
 #endif

@@ -178,8 +178,6 @@ static void breakpoint_config(struct random *random, uint64_t config[3])
 /* Where watched_function() is in the file, whose first byte is at __executable_start. */
 static void uprobe_config(struct random *random, uint64_t config[3])
 {
-	extern char __executable_start[];
-
 	config[0] = random_below(random, 2);
 	config[1] = (uintptr_t)"/proc/self/exe";
 	config[2] = (uintptr_t)watched_function - (uintptr_t)__executable_start;
@@ -206,7 +204,7 @@ void pmus_config(struct random *random, unsigned int pmu, uint64_t config[3])
 	const struct pmu *p = &pmus[pmu];
 	unsigned int i;
 
-	config[0] = config[1] = config[2] = 0;
+	memset(config, 0, 3 * sizeof(config[0]));
 	switch (p->type) {
 	case PERF_TYPE_SOFTWARE:
 		config[0] = random_below(random, PERF_COUNT_SW_MAX + 1);

@@ -35,6 +35,9 @@ extern unsigned int nr_pmus;
 extern volatile uint64_t watched[2];
 void watched_function(void);
 
+/* The linker's. */
+extern char __executable_start[];
+
 /* Reads sysfs and tracefs; sorted by name. The number of PMUs, 0 on failure. */
 unsigned int pmus_init(void);
 

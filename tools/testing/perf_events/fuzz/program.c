@@ -8,6 +8,7 @@
 #include "pmus.h"
 #include "program.h"
 
+#define BLANK		" \t\n"
 #define VALUES(...)	.values = (const uint64_t []){ __VA_ARGS__ },		\
 			.nr_values = sizeof((uint64_t []){ __VA_ARGS__ }) / sizeof(uint64_t)
 #define BELOW(n)	.kind = KIND_BELOW, VALUES(n)
@@ -206,7 +207,7 @@ static int read_arg(struct call *call, char *word)
 static int read_call(struct program *program, char *line)
 {
 	struct call *call = &program->call[program->nr];
-	char *word = strtok(line, " \n");
+	char *word = strtok(line, BLANK);
 	unsigned int op;
 
 	if (program->nr == MAX_CALLS)
@@ -216,7 +217,7 @@ static int read_call(struct program *program, char *line)
 	if (op == NR_OPS)
 		return -1;
 	*call = (struct call){ .op = op };
-	while ((word = strtok(NULL, " \n"))) {
+	while ((word = strtok(NULL, BLANK))) {
 		if (read_arg(call, word))
 			return -1;
 	}
