@@ -104,6 +104,48 @@ static void cleared_link(void)
 		   "a gate without its AUX area event does nothing");
 }
 
+static int told;
+
+static void count_call(struct perf_event *event, int flags)
+{
+	(void)event;
+	(void)flags;
+	told++;
+}
+
+/* Its driver must not touch the hardware of this CPU, but the level counts later on. */
+static void not_here(enum perf_event_state state, int cpu, const char *where)
+{
+	struct pmu pmu = {
+		.capabilities = PERF_PMU_CAP_AUX_PAUSE,
+		.start = count_call,
+		.stop = count_call,
+	};
+	struct perf_event event = { .pmu = &pmu, .state = state, .oncpu = cpu };
+	struct perf_event gate = { .attr.aux_pause = 1, .aux_event = &event };
+
+	told = 0;
+	perf_aux_action_init(&event);
+	perf_aux_gate(&gate);
+	tap_result(!told, "a gate of an event that is %s tells no driver", where);
+	tap_result(perf_aux_action_hold(&event), "which learns of it when it starts");
+	perf_aux_action_release(&event);
+}
+
+static void nested_without_pause(void)
+{
+	struct pmu pmu = { .start = count_call, .stop = count_call };
+	struct perf_event event = { .pmu = &pmu, .state = PERF_EVENT_STATE_ACTIVE };
+
+	told = 0;
+	perf_aux_action_init(&event);
+	perf_aux_action_hold(&event);
+	perf_aux_action_hold(&event);
+	perf_aux_action_release(&event);
+	perf_aux_action_release(&event);
+	tap_result(!told, "a PMU that can't pause isn't told to after sections that nest");
+}
+
 void call_tests(void)
 {
 	refusals();
@@ -122,4 +164,7 @@ void call_tests(void)
 			  DRIVER_HANDLER_FULL, GATE_PAUSE, GATE_RESUME,
 			  DRIVER_START);
 	cleared_link();
+	not_here(PERF_EVENT_STATE_INACTIVE, 0, "off the hardware");
+	not_here(PERF_EVENT_STATE_ACTIVE, 1, "on another CPU");
+	nested_without_pause();
 }
