@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Sends a command to perf record's control FIFO and waits for the answer. Prints the
- * two times, as seconds of CLOCK_MONOTONIC.
+ * two times, as seconds of CLOCK_MONOTONIC, and what the last answer has behind "ack".
  *
  * usage: ask CONTROL ACK COMMAND PID [NUMBER]
  *
@@ -40,11 +40,12 @@ static int open_fifo(const char *path)
 	return fd;
 }
 
-/* perf's answer is "ack\n", with a zero behind it in some versions. */
+static char line[8192];
+
+/* perf's answer is "ack\n", or "ack FILE LABEL\n", with a zero behind it. */
 static int wait_for_answer(int fd, pid_t perf, double until)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
-	char line[16];
 	size_t size = 0;
 	char c;
 
@@ -58,9 +59,11 @@ static int wait_for_answer(int fd, pid_t perf, double until)
 		}
 		if (read(fd, &c, 1) != 1)
 			return -1;
-		if (c == '\n')
-			return size == 3 && !memcmp(line, "ack", 3) ? 0 : -1;
-		if (c && size < sizeof(line))
+		if (c == '\n') {
+			line[size] = '\0';
+			return !strcmp(line, "ack") || !strncmp(line, "ack ", 4) ? 0 : -1;
+		}
+		if (c && size < sizeof(line) - 1)
 			line[size++] = c;
 	}
 }
@@ -84,9 +87,10 @@ int main(int argc, char **argv)
 	for (i = 0; i < number && !failed; i++)
 		failed = wait_for_answer(ack, atoi(argv[4]), before + LIMIT);
 	if (failed) {
-		fprintf(stderr, "no answer to %s in %.1f s\n", argv[3], now() - before);
+		fprintf(stderr, "no answer to %s in %.1f s, or not this: %s\n", argv[3],
+			now() - before, line);
 		return EXIT_FAILURE;
 	}
-	printf("%.9f %.9f\n", before, now());
+	printf("%.9f %.9f%s\n", before, now(), line + strlen("ack"));
 	return EXIT_SUCCESS;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <linux/kernel.h>
 #include <linux/sizes.h>
@@ -216,6 +217,14 @@ static void set_features(struct data_append *app, u64 end, struct data_section *
 	app->data->file.size = end + features->size;
 }
 
+static bool is_stream(const struct data_append *app)
+{
+	struct stat st;
+
+	return perf_data__is_pipe(app->data) ||
+	       (!fstat(perf_data__fd(app->data), &st) && !S_ISREG(st.st_mode));
+}
+
 int data_append__init(struct data_append *app, struct perf_session *session,
 		      struct evlist *evlist)
 {
@@ -227,7 +236,8 @@ int data_append__init(struct data_append *app, struct perf_session *session,
 	app->session = session;
 	app->evlist = evlist;
 	app->data = session->data;
-	if (perf_data__is_pipe(app->data))
+	app->stream = is_stream(app);
+	if (app->stream)
 		return 0;
 
 	end = lseek(append_fd(app), 0, SEEK_CUR);
@@ -295,7 +305,7 @@ int data_append__write(struct data_append *app, const void *buf, size_t size)
 {
 	int err;
 
-	if (!perf_data__is_pipe(app->data))
+	if (!app->stream)
 		return write_file(app, buf, size);
 	if (app->broken)
 		return -EPIPE;
@@ -325,7 +335,7 @@ int data_append__commit(struct data_append *app)
 	DECLARE_BITMAP(old, HEADER_FEAT_BITS);
 	int err;
 
-	if (perf_data__is_pipe(app->data))
+	if (app->stream)
 		return 0;
 
 	copy_features(old, app->header.adds_features);
@@ -352,8 +362,11 @@ out:
 int data_append__refresh(struct data_append *app)
 {
 	struct data_section features = { .size = 0 };
-	int err = make_features(app, app->end, &features);
+	int err;
 
+	if (app->stream)
+		return 0;
+	err = make_features(app, app->end, &features);
 	if (!err)
 		err = write_header(app, app->end, NULL);
 	if (!err)
@@ -371,7 +384,7 @@ int data_append__refresh(struct data_append *app)
 
 void data_append__abort(struct data_append *app)
 {
-	if (perf_data__is_pipe(app->data))
+	if (app->stream)
 		return;
 	if (ftruncate(append_fd(app), app->end + app->features.size))
 		pr_debug("Failed to cut %s: %m\n", app->data->path);

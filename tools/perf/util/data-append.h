@@ -20,7 +20,7 @@
  * a few bytes, the header says that there are no features, so that at any time
  * the file has all records of what was committed, whatever happens to perf.
  *
- * Into a pipe it just writes.
+ * Into a pipe it just writes, and into what can't be read back, as /dev/null.
  */
 #include <linux/bitmap.h>
 #include <linux/types.h>
@@ -42,6 +42,7 @@ struct data_section {
  * struct data_append - A perf.data that is appended to
  * @end:	where its records end
  * @pos:	where the next one is written
+ * @stream:	it is a pipe or a device
  * @broken:	a pipe got a part only, nothing can be appended any more
  * @features:	the features behind @end
  */
@@ -51,6 +52,7 @@ struct data_append {
 	struct perf_data	*data;
 	u64			end;
 	u64			pos;
+	bool			stream;
 	bool			broken;
 	struct data_section	features;
 	struct perf_file_header	header;
@@ -71,10 +73,10 @@ int data_append__init(struct data_append *app, struct perf_session *session,
 void data_append__exit(struct data_append *app);
 
 /**
- * data_append__reopen - Go on with a new file of the same name
+ * data_append__reopen - Go on with a new file
  * @records: what it begins with
  *
- * perf_data__open() has just opened it.
+ * It was opened in place of the old one, and is empty.
  */
 int data_append__reopen(struct data_append *app, const void *records, size_t size);
 

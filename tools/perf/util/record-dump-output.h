@@ -3,7 +3,7 @@
 #define __PERF_RECORD_DUMP_OUTPUT_H 1
 
 /*
- * Where the dumps of perf record -M go: compression, files, build-ids
+ * Where the dumps of perf record -M go: compression, build-ids
  *
  * All functions that return an int return 0 or -errno.
  */
@@ -51,35 +51,6 @@ int dump_writer__write(struct dump_writer *writer, const void *data, size_t size
 /* That was all */
 int dump_writer__finish(struct dump_writer *writer);
 void dump_writer__exit(struct dump_writer *writer);
-
-/**
- * struct record_files - The files of dumps that have one of their own each
- * @beginning:	what each of them begins with
- * @named:	the file that is open has the name that it will keep: @last
- * @names:	of those that are there, the next to be removed at @next
- */
-struct record_files {
-	void	*beginning;
-	size_t	beginning_size;
-	bool	named;
-	char	**names;
-	int	nr_names;
-	int	next;
-	char	*last;
-};
-
-/* The file that is open has what all begin with */
-int record_files__init(struct record_files *files, struct data_append *app, int max_files);
-void record_files__exit(struct record_files *files);
-
-/* Open a file for a dump, unless there is one that has none yet */
-int record_files__open(struct record_files *files, struct data_append *app);
-
-/* Name the file of a dump that is complete; return that, valid until the next call */
-const char *record_files__finish(struct record_files *files, struct data_append *app);
-
-/* Remove the file of a dump that failed */
-void record_files__remove(struct record_files *files, struct data_append *app);
 
 /**
  * dump_build_ids__begin - The build-ids of which binaries go into the header?

@@ -11,8 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/timerfd.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
+#include <linux/time64.h>
 #include <linux/zalloc.h>
 #include <perf/event.h>
 #include <internal/lib.h>
@@ -26,10 +28,14 @@
 #include "machine.h"
 #include "record-dump.h"
 #include "record-dump-output.h"
+#include "record-files.h"
 #include "session.h"
 #include "sideband-store.h"
 #include "snapshot-ring.h"
 #include "units.h"
+
+/* Wait so long for a dump until the user is told, in milliseconds */
+#define PATIENCE	1000
 
 /* Prune the store of side-band when so many records have gone there */
 #define PRUNE_AT	4096
@@ -39,6 +45,12 @@ struct aux_data {
 	struct list_head	node;
 	size_t			size;
 	union perf_event	event[];
+};
+
+/* An acknowledgment that is due, and what the request was called */
+struct request {
+	struct list_head	node;
+	char			label[];
 };
 
 /* Records, one behind the other */
@@ -69,6 +81,7 @@ struct record_dump {
 	unsigned int		unpruned;
 	struct data_append	app;
 	struct record_files	files;
+	bool			started;
 	bool			build_ids;
 
 	/*
@@ -80,12 +93,23 @@ struct record_dump {
 	bool			requested;
 
 	/* Acknowledgments that are due, and those for the dump being made */
-	unsigned int		acks;
-	unsigned int		acks_running;
+	struct list_head	acks;
+	struct list_head	acks_running;
+
+	/* Until when no other dump begins: a timer, and that it runs */
+	int			timer;
+	bool			too_early;
+
+	/* Recording has ended: for how long there is something to be waited for */
+	bool			ending;
+	bool			given_up;
 
 	pthread_t		thread;
 	enum dump_state		state;
 	bool			last;
+	bool			new_file;
+	u64			first_time;
+	u64			last_time;
 	struct records		late;
 	struct list_head	aux;
 	struct dump_writer	writer;
@@ -188,6 +212,22 @@ static int make_wakeup(struct record_dump *dump)
 	return 0;
 }
 
+static int make_timer(struct record_dump *dump)
+{
+	if (!dump->opts.interval)
+		return 0;
+	dump->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	return dump->timer < 0 ? -errno : 0;
+}
+
+static void start_timer(struct record_dump *dump)
+{
+	struct itimerspec until = { .it_value.tv_sec = dump->opts.interval };
+
+	if (dump->timer >= 0)
+		dump->too_early = !timerfd_settime(dump->timer, 0, &until, NULL);
+}
+
 static void wake_up(struct record_dump *dump)
 {
 	int orig_errno = errno;
@@ -198,10 +238,19 @@ static void wake_up(struct record_dump *dump)
 	__atomic_store_n(&dump->woken, true, __ATOMIC_RELEASE);
 }
 
+static void look_at_timer(struct record_dump *dump)
+{
+	u64 expirations;
+
+	if (dump->too_early)
+		dump->too_early = read(dump->timer, &expirations, sizeof(expirations)) < 0;
+}
+
 static void no_wake_up(struct record_dump *dump)
 {
 	char buf[64];
 
+	look_at_timer(dump);
 	if (!__atomic_exchange_n(&dump->woken, false, __ATOMIC_ACQUIRE))
 		return;
 	while (read(dump->wakeup[0], buf, sizeof(buf)) > 0)
@@ -225,9 +274,12 @@ struct record_dump *record_dump__new(const struct record_dump_opts *opts)
 	dump->opts = *opts;
 	dump->wakeup[0] = -1;
 	dump->wakeup[1] = -1;
+	dump->timer = -1;
 	INIT_LIST_HEAD(&dump->aux);
-	if (make_wakeup(dump)) {
-		pr_err("Failed to make a pipe for the memory ring: %m\n");
+	INIT_LIST_HEAD(&dump->acks);
+	INIT_LIST_HEAD(&dump->acks_running);
+	if (make_wakeup(dump) || make_timer(dump)) {
+		pr_err("Failed to make a pipe or a timer for the memory ring: %m\n");
 		goto out;
 	}
 	if (size <= SNAPSHOT_RING_MAX_SIZE)
@@ -255,6 +307,16 @@ static void free_aux(struct record_dump *dump)
 	}
 }
 
+static void free_requests(struct list_head *requests)
+{
+	struct request *request, *tmp;
+
+	list_for_each_entry_safe(request, tmp, requests, node) {
+		list_del_init(&request->node);
+		free(request);
+	}
+}
+
 void record_dump__delete(struct record_dump *dump)
 {
 	int i;
@@ -265,13 +327,22 @@ void record_dump__delete(struct record_dump *dump)
 		if (dump->wakeup[i] >= 0)
 			close(dump->wakeup[i]);
 	}
+	if (dump->timer >= 0)
+		close(dump->timer);
 	free_aux(dump);
 	free(dump->late.data);
+	free_requests(&dump->acks);
+	free_requests(&dump->acks_running);
 	record_files__exit(&dump->files);
 	data_append__exit(&dump->app);
 	sideband_store__delete(dump->store);
 	snapshot_ring__delete(dump->ring);
 	free(dump);
+}
+
+int record_dump__prepare(struct record_dump *dump, struct perf_data *data)
+{
+	return record_files__prepare(&dump->files, data, dump->opts.file_each);
 }
 
 /* Do the records of all events end with the same fields as those of one with @attr? */
@@ -297,11 +368,6 @@ int record_dump__open(struct record_dump *dump, struct perf_session *session,
 	dump->session = session;
 	dump->evlist = evlist;
 
-	if (dump->opts.file_each && perf_data__is_pipe(session->data)) {
-		pr_err("-M can't be used with --switch-output if the output is a pipe: that can't be renamed\n");
-		return -EINVAL;
-	}
-
 	evlist__for_each_entry(evlist, evsel) {
 		if (!(evsel->core.attr.sample_type & PERF_SAMPLE_TIME)) {
 			pr_err("A memory ring needs time stamps, which event %s doesn't have\n",
@@ -324,6 +390,11 @@ int record_dump__open(struct record_dump *dump, struct perf_session *session,
 int record_dump__wakeup_fd(const struct record_dump *dump)
 {
 	return dump->wakeup[0];
+}
+
+int record_dump__timer_fd(const struct record_dump *dump)
+{
+	return dump->timer;
 }
 
 int record_dump__take_synthesized(struct record_dump *dump, const union perf_event *event)
@@ -375,10 +446,23 @@ void record_dump__request(struct record_dump *dump)
 	wake_up(dump);
 }
 
-void record_dump__request_ack(struct record_dump *dump)
+void record_dump__request_ack(struct record_dump *dump, const char *label)
 {
-	dump->acks++;
+	struct request *request = malloc(sizeof(*request) + strlen(label) + 1);
+
+	if (!request) {
+		evlist__ctlfd_answer(dump->evlist, EVLIST_CTL_CMD_NACK_TAG, strerror(ENOMEM));
+		return;
+	}
+	strcpy(request->label, label);
+	list_add_tail(&request->node, &dump->acks);
 	record_dump__request(dump);
+}
+
+/* What the user calls the output */
+static const char *output_name(const struct record_dump *dump)
+{
+	return perf_data__is_pipe(dump->session->data) ? "the pipe" : dump->files.base;
 }
 
 static int mark_build_id(void *arg, const union perf_event *event)
@@ -406,10 +490,11 @@ int record_dump__start(struct record_dump *dump)
 
 	if (!err)
 		err = data_append__init(&dump->app, session, dump->evlist);
-	if (!err && dump->opts.file_each)
+	if (!err && !dump->app.stream)
 		err = record_files__init(&dump->files, &dump->app, dump->opts.max_files);
 	if (err)
-		pr_err("Failed to write %s: %s\n", session->data->path, strerror(-err));
+		pr_err("Failed to write %s: %s\n", output_name(dump), strerror(-err));
+	dump->started = !err;
 	return err;
 }
 
@@ -443,8 +528,7 @@ static int write_piece(void *arg, void *buf, size_t size)
 
 static int write_records(struct record_dump *dump)
 {
-	enum sideband_dump_mode mode = dump->opts.file_each ? SIDEBAND_DUMP_ALL :
-							      SIDEBAND_DUMP_NEW;
+	enum sideband_dump_mode mode = dump->new_file ? SIDEBAND_DUMP_ALL : SIDEBAND_DUMP_NEW;
 	struct dump_writer *writer = &dump->writer;
 	int err = dump_writer__begin(writer, &dump->app, dump->opts.comp_level,
 				     dump->evlist->core.mmap_len);
@@ -464,16 +548,11 @@ static int write_records(struct record_dump *dump)
 /* Before the samples: a reader of a pipe decodes as far as it has samples */
 static int write_aux(struct record_dump *dump)
 {
-	bool is_file = !perf_data__is_pipe(dump->session->data);
 	struct aux_data *aux;
 	int err = 0;
 
-	/* Each file has an index of its own */
-	if (dump->opts.file_each)
-		auxtrace_index__free(&dump->session->auxtrace_index);
-
 	list_for_each_entry(aux, &dump->aux, node) {
-		if (is_file)
+		if (!dump->app.stream)
 			err = auxtrace_index__auxtrace_event(&dump->session->auxtrace_index,
 							     aux->event, dump->app.pos);
 		if (!err)
@@ -514,6 +593,10 @@ static void note_time(void *arg, const union perf_event *event)
 
 	if (evlist__parse_sample_timestamp(evlist, (union perf_event *)event, &time))
 		return;
+	if (!dump->first_time || time < dump->first_time)
+		dump->first_time = time;
+	if (time > dump->last_time)
+		dump->last_time = time;
 	if (!evlist->first_sample_time || time < evlist->first_sample_time)
 		evlist->first_sample_time = time;
 	if (time > evlist->last_sample_time)
@@ -530,8 +613,10 @@ static int look_through(struct record_dump *dump)
 	};
 
 	if (dump->build_ids)
-		dump_build_ids__begin(dump->session, dump->opts.file_each);
-	if (dump->opts.file_each) {
+		dump_build_ids__begin(dump->session, dump->new_file);
+	dump->first_time = 0;
+	dump->last_time = 0;
+	if (dump->new_file) {
 		dump->evlist->first_sample_time = 0;
 		dump->evlist->last_sample_time = 0;
 	}
@@ -554,54 +639,113 @@ static int write_dump(struct record_dump *dump)
 	return err;
 }
 
-/* *@name is that of the file; return 0 or -errno */
-static int make_dump(struct record_dump *dump, const char **name)
+/* The first of the requests that has a name: one for the file, too */
+static const char *label_of(struct record_dump *dump)
 {
-	struct list_head *index = &dump->session->auxtrace_index;
-	struct data_append *app = &dump->app;
-	size_t nr_aux = auxtrace_index__nr(index);
-	int err = 0;
-	u64 from;
+	struct request *request;
 
-	*name = perf_data__is_pipe(app->data) ? "the pipe" : app->data->path;
-	if (dump->opts.file_each)
-		err = record_files__open(&dump->files, app);
-	if (err)
-		return err;
-
-	data_append__begin(app);
-	from = app->pos;
-	err = write_dump(dump);
-	if (err) {
-		data_append__abort(app);
-		auxtrace_index__truncate(index, nr_aux);
-		if (dump->opts.file_each)
-			record_files__remove(&dump->files, app);
-		return err;
+	list_for_each_entry(request, &dump->acks_running, node) {
+		if (*request->label)
+			return request->label;
 	}
-	dump->bytes += app->pos - from;
-	if (dump->opts.file_each)
-		*name = record_files__finish(&dump->files, app);
+	return NULL;
+}
+
+static int open_output(struct record_dump *dump)
+{
+	int new_file = dump->app.stream ? 0 : record_files__begin(&dump->files, &dump->app);
+
+	if (new_file < 0)
+		return new_file;
+	dump->new_file = new_file;
+	/* Each file has an index of its own */
+	if (new_file)
+		auxtrace_index__free(&dump->session->auxtrace_index);
 	return 0;
 }
 
-/* Who reads a pipe has seen a part of the dump, or nobody reads it any more */
-static const char *what_now(const struct record_dump *dump)
+static int make_dump(struct record_dump *dump)
 {
-	if (dump->app.broken)
-		return "; no other dump can follow, so recording ends";
-	return dump->last ? "" : "; it is kept for another try";
+	struct list_head *index = &dump->session->auxtrace_index;
+	struct data_append *app = &dump->app;
+	int err = open_output(dump);
+	size_t nr_aux;
+	u64 from;
+
+	if (err)
+		return err;
+
+	nr_aux = auxtrace_index__nr(index);
+	data_append__begin(app);
+	from = app->pos;
+	err = write_dump(dump);
+	if (!err && !app->stream)
+		err = record_files__finish(&dump->files, app, label_of(dump));
+	if (err) {
+		data_append__abort(app);
+		auxtrace_index__truncate(index, nr_aux);
+		record_files__abort(&dump->files, app);
+		return err;
+	}
+	dump->bytes += app->pos - from;
+	return 0;
 }
 
-static void print_result(struct record_dump *dump, const char *name)
+static const char *reason(const struct record_dump *dump)
+{
+	switch (dump->err) {
+	case -EINVAL:
+		return "malformed record";
+	case -ESTALE:
+		return "it was removed, renamed or replaced, with its copy of the kernel";
+	default:
+		return strerror(-dump->err);
+	}
+}
+
+/* Would the same records into the same file fail again? */
+static bool is_lasting(int err)
+{
+	switch (err) {
+	case -EINVAL:
+	case -ESTALE:
+	case -EFBIG:
+	case -ENAMETOOLONG:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Who reads a pipe has seen a part of the dump, or nobody reads it any more */
+static const char *what_now(struct record_dump *dump)
+{
+	bool ending = __atomic_load_n(&dump->ending, __ATOMIC_ACQUIRE);
+
+	if (dump->app.broken)
+		return "; no other dump can follow, so recording ends";
+	if (dump->last || is_lasting(dump->err) || (ending && !record_dump__at_exit(dump)))
+		return "";
+	return "; it is kept for another try";
+}
+
+/* Where the dump is: in that file, or in the pipe */
+static const char *place(const struct record_dump *dump)
+{
+	return dump->app.stream || dump->err ? output_name(dump) : dump->app.data->path;
+}
+
+static void print_result(struct record_dump *dump)
 {
 	if (dump->err)
-		pr_err("Failed to dump the memory ring to %s: %s%s\n", name,
-		       dump->err == -EINVAL ? "malformed record" : strerror(-dump->err),
+		pr_err("Failed to dump the memory ring to %s: %s%s\n", place(dump), reason(dump),
 		       what_now(dump));
 	else if (!quiet)
-		fprintf(stderr, "[ perf record: Dump %s: %" PRIu64 " samples, %.3f MB ]\n", name,
-			dump->count.samples, dump->writer.from / 1024.0 / 1024.0);
+		fprintf(stderr, "[ perf record: Dump %s: %" PRIu64 " samples of %.3f s, %.3f MB, %"
+				PRIu64 " lost by the kernel ]\n",
+			place(dump), dump->count.samples,
+			(dump->last_time - dump->first_time) / (double)NSEC_PER_SEC,
+			dump->writer.from / 1024.0 / 1024.0, dump->count.lost);
 }
 
 /* What was dumped is in the file: from now on the store has what later samples need of it */
@@ -627,24 +771,36 @@ static enum dump_state get_state(struct record_dump *dump)
 	return __atomic_load_n(&dump->state, __ATOMIC_ACQUIRE);
 }
 
-static void acknowledge(struct record_dump *dump, bool ok)
+/* "ack FILE LABEL" or "nack REASON" */
+static void answer(struct record_dump *dump, const struct request *request)
 {
-	for (; dump->acks_running; dump->acks_running--) {
-		if (ok)
-			evlist__ctlfd_ack(dump->evlist);
-		else
-			evlist__ctlfd_nack(dump->evlist);
+	char text[PATH_MAX + EVLIST_CTL_CMD_MAX_LEN];
+
+	if (dump->err) {
+		evlist__ctlfd_answer(dump->evlist, EVLIST_CTL_CMD_NACK_TAG, reason(dump));
+		return;
 	}
+	snprintf(text, sizeof(text), "%s%s%s", place(dump), *request->label ? " " : "",
+		 request->label);
+	evlist__ctlfd_answer(dump->evlist, EVLIST_CTL_CMD_ACK_TAG, text);
+}
+
+static void acknowledge(struct record_dump *dump)
+{
+	struct request *request;
+
+	list_for_each_entry(request, &dump->acks_running, node)
+		answer(dump, request);
+	free_requests(&dump->acks_running);
 }
 
 static void *dump_thread(void *arg)
 {
 	struct record_dump *dump = arg;
-	const char *name;
 
-	dump->err = make_dump(dump, &name);
-	print_result(dump, name);
-	acknowledge(dump, !dump->err);
+	dump->err = make_dump(dump);
+	print_result(dump);
+	acknowledge(dump);
 	if (dump->err) {
 		set_state(dump, DUMP_FAILED);
 		return NULL;
@@ -722,12 +878,12 @@ int record_dump__due(struct record_dump *dump)
 	err = reap(dump);
 	if (err)
 		return err;
-	if (dump->state != DUMP_IDLE || !is_requested(dump))
+	if (dump->state != DUMP_IDLE || !is_requested(dump) ||
+	    (dump->too_early && !dump->ending))
 		return 0;
 	/* What is asked for from now on is another dump */
 	dump->requested = false;
-	dump->acks_running = dump->acks;
-	dump->acks = 0;
+	list_splice_tail_init(&dump->acks, &dump->acks_running);
 	return 1;
 }
 
@@ -737,6 +893,7 @@ void record_dump__take(struct record_dump *dump)
 	memset(&dump->late, 0, sizeof(dump->late));
 	snapshot_ring__take(dump->ring);
 	dump->state = DUMP_RUNNING;
+	start_timer(dump);
 }
 
 static int add_late(void *arg, const union perf_event *event)
@@ -776,22 +933,45 @@ int record_dump__begin(struct record_dump *dump)
 		return 0;
 
 	dump->err = err;
-	print_result(dump, dump->session->data->path);
-	acknowledge(dump, false);
+	print_result(dump);
+	acknowledge(dump);
 	return end_dump(dump, false);
 }
 
+void record_dump__give_up(struct record_dump *dump)
+{
+	__atomic_store_n(&dump->given_up, true, __ATOMIC_RELEASE);
+	wake_up(dump);
+}
+
+static bool is_given_up(struct record_dump *dump)
+{
+	return __atomic_load_n(&dump->given_up, __ATOMIC_ACQUIRE);
+}
+
+/* What it writes to may never take it: a pipe that nobody reads, a server that is down */
 static int wait_for_dump(struct record_dump *dump)
 {
+	struct pollfd pfd = { .fd = dump->wakeup[0], .events = POLLIN };
+	int timeout = PATIENCE;
+
 	while (dump->state != DUMP_IDLE) {
-		struct pollfd pfd = { .fd = dump->wakeup[0], .events = POLLIN };
 		int err;
 
-		poll(&pfd, 1, -1);
+		if (!poll(&pfd, 1, timeout)) {
+			timeout = -1;
+			pr_warning("Waiting for the dump to %s: another signal gives it up\n",
+				   output_name(dump));
+		}
 		no_wake_up(dump);
 		err = reap(dump);
 		if (err)
 			return err;
+		if (dump->state != DUMP_IDLE && is_given_up(dump)) {
+			pr_err("The dump to %s is given up\n", output_name(dump));
+			record_files__give_up(&dump->files);
+			return -ECANCELED;
+		}
 	}
 	return 0;
 }
@@ -815,12 +995,33 @@ static int last_dump(struct record_dump *dump, bool failed)
 	return err ?: dump->err;
 }
 
+/* Whoever waits for an answer gets none from perf any more */
+static void refuse_requests(struct record_dump *dump)
+{
+	struct request *request;
+
+	list_for_each_entry(request, &dump->acks, node)
+		evlist__ctlfd_answer(dump->evlist, EVLIST_CTL_CMD_NACK_TAG, "recording has ended");
+	free_requests(&dump->acks);
+}
+
 int record_dump__finish(struct record_dump *dump, bool failed)
 {
-	int err = wait_for_dump(dump);
+	int err;
 
+	if (!dump->started) {
+		refuse_requests(dump);
+		return 0;
+	}
+	__atomic_store_n(&dump->ending, true, __ATOMIC_RELEASE);
+	err = wait_for_dump(dump);
+	if (err == -ECANCELED)
+		return err;
 	if (!err && !dump->app.broken)
 		err = last_dump(dump, failed);
+	if (err == -ECANCELED)
+		return err;
+	refuse_requests(dump);
 	dump->unused = snapshot_ring__dropped(dump->ring)->samples;
 	if (!err)
 		err = snapshot_ring__drop(dump->ring);
@@ -833,14 +1034,24 @@ int record_dump__refresh_header(struct record_dump *dump)
 	int err = data_append__refresh(&dump->app);
 
 	if (err)
-		pr_err("Failed to write the header of %s: %s\n", dump->session->data->path,
-		       strerror(-err));
+		pr_err("Failed to write the header of %s: %s\n", place(dump), strerror(-err));
 	return err;
 }
 
 void record_dump__forget_hits(struct record_dump *dump)
 {
 	dump_build_ids__forget(dump->session);
+}
+
+bool record_dump__has_file(const struct record_dump *dump)
+{
+	return dump->app.stream ||
+	       record_files__are_there(dump->session->data);
+}
+
+int record_dump__add_time(struct record_dump *dump)
+{
+	return record_files__add_time(&dump->files, &dump->app);
 }
 
 unsigned int record_dump__nr(const struct record_dump *dump)
@@ -857,6 +1068,8 @@ void record_dump__print_stats(const struct record_dump *dump)
 {
 	const struct snapshot_ring_count *dropped = snapshot_ring__dropped(dump->ring);
 
+	if (!dump->opts.file_each && dump->nr && !record_dump__has_file(dump))
+		pr_warning("%s was removed, renamed or replaced after the last dump\n", place(dump));
 	if (quiet)
 		return;
 	fprintf(stderr, "[ perf record: Memory ring: %u dumps of %" PRIu64 " samples, %" PRIu64

@@ -20,6 +20,7 @@
 #include <stddef.h>
 
 struct evlist;
+struct perf_data;
 struct perf_session;
 struct record_dump;
 union perf_event;
@@ -30,14 +31,18 @@ union perf_event;
  * @on_exit:	dump at the end, too
  * @file_each:	a file of its own for each dump
  * @max_files:	if not 0, remove the oldest when there would be more
+ * @interval:	seconds from the beginning of a dump to that of the next, at least
  * @comp_level:	compress if not 0
+ * @configured:	it was not on the command line that -M was asked for
  */
 struct record_dump_opts {
 	u64		size;
 	bool		on_exit;
 	bool		file_each;
 	int		max_files;
+	unsigned int	interval;
 	unsigned int	comp_level;
+	bool		configured;
 };
 
 /**
@@ -56,6 +61,13 @@ struct record_dump *record_dump__new(const struct record_dump_opts *opts);
 void record_dump__delete(struct record_dump *dump);
 
 /**
+ * record_dump__prepare - Before the session opens @data
+ *
+ * May change the path. Return 0, or -errno after a message.
+ */
+int record_dump__prepare(struct record_dump *dump, struct perf_data *data);
+
+/**
  * record_dump__open - The events are open
  *
  * From here on events can come. Return 0, or -errno after a message.
@@ -65,6 +77,8 @@ int record_dump__open(struct record_dump *dump, struct perf_session *session,
 
 /* What to poll for: readable if a dump is asked for or is complete */
 int record_dump__wakeup_fd(const struct record_dump *dump);
+/* This as well, -1: there is none. Readable if a request that came early is due. */
+int record_dump__timer_fd(const struct record_dump *dump);
 
 /**
  * record_dump__take_synthesized - Put a synthesized record into the store
@@ -88,8 +102,11 @@ int record_dump__add_auxtrace(struct record_dump *dump, const union perf_event *
 
 /* Ask for a dump. From anywhere, signal handlers included. */
 void record_dump__request(struct record_dump *dump);
-/* As that, and acknowledge on the control fifo when it is complete */
-void record_dump__request_ack(struct record_dump *dump);
+/*
+ * As that, and acknowledge on the control fifo when it is complete, with the name of
+ * the file and the request's own, @label, which can be empty
+ */
+void record_dump__request_ack(struct record_dump *dump, const char *label);
 
 /* If recording ended now, would there be a dump? */
 bool record_dump__at_exit(const struct record_dump *dump);
@@ -124,7 +141,8 @@ int record_dump__begin(struct record_dump *dump);
  * record_dump__finish - Recording has ended: do what is left to do
  * @failed: there was an error: no dump at the end, unless one was asked for
  *
- * Return 0, or -errno if a last dump failed.
+ * Return 0, or -errno if a last dump failed; -ECANCELED: a dump is still under way,
+ * its thread uses all that there is, and perf can only end.
  */
 int record_dump__finish(struct record_dump *dump, bool failed);
 
@@ -138,6 +156,14 @@ int record_dump__refresh_header(struct record_dump *dump);
 
 /* The build-ids of those binaries only that are marked as hit from now on */
 void record_dump__forget_hits(struct record_dump *dump);
+
+/* Don't wait for a dump any longer when recording has ended. For signal handlers, too. */
+void record_dump__give_up(struct record_dump *dump);
+
+/* Is what the dumps went to still there? */
+bool record_dump__has_file(const struct record_dump *dump);
+/* Add the time to its name. Return 0 or -errno. */
+int record_dump__add_time(struct record_dump *dump);
 
 /* How many dumps are complete */
 unsigned int record_dump__nr(const struct record_dump *dump);

@@ -56,7 +56,7 @@ start() {
 # ask COMMAND: and wait until perf says that it is done
 ask() {
 	echo "$1" >&8
-	[ "$(timeout $WAIT dd bs=5 count=1 <&9 2>/dev/null | tr -d '\0')" = ack ]
+	timeout $WAIT dd bs=4096 count=1 <&9 2>/dev/null | grep -aqE '^ack( |$)'
 }
 
 stop() {
