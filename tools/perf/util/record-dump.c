@@ -1069,7 +1069,8 @@ void record_dump__print_stats(const struct record_dump *dump)
 	const struct snapshot_ring_count *dropped = snapshot_ring__dropped(dump->ring);
 
 	if (!dump->opts.file_each && dump->nr && !record_dump__has_file(dump))
-		pr_warning("%s was removed, renamed or replaced after the last dump\n", place(dump));
+		pr_warning("%s was removed, renamed or replaced after the last dump\n",
+			   place(dump));
 	if (quiet)
 		return;
 	fprintf(stderr, "[ perf record: Memory ring: %u dumps of %" PRIu64 " samples, %" PRIu64

@@ -205,12 +205,12 @@ void record_files__abort(struct record_files *files, struct data_append *app)
 		close_file(files, app);
 }
 
-/* Not if there is a file called @to. Where renameat2() isn't known link() does it as well. */
+/* Not if there is a file called @to. Where the file system can't, link() does it. */
 static int rename_new(const char *from, const char *to)
 {
 	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
 		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
+	if (errno != EINVAL)
 		return -errno;
 	if (link(from, to))
 		return -errno;
