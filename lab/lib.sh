@@ -43,18 +43,35 @@ fix_build_identity() {
 	export KBUILD_BUILD_USER=flight KBUILD_BUILD_HOST=lab KBUILD_BUILD_VERSION=1
 }
 
-# run_again OUT ARG... - lab/run ARG..., all of its output into OUT. The known fault
-# of QEMU's TCG (90) is no result: then it runs again, twice at most.
+# run_again ARG... - lab/run ARG..., all of its output as it comes. The known fault of
+# QEMU's TCG (90) is no result: then a line says that what is above doesn't count, and
+# it runs again with one thread for all CPUs, twice at most.
+once_more='# Once more, with one thread: what is above does not count'
 run_again() {
-	local out=$1 status tries
+	local status=0 tries
 
-	shift
-	for ((tries = 0; tries < 3; tries++)); do
+	"$lab_dir/run" "$@" 2>&1 || status=$?
+	for ((tries = 0; status == 90 && tries < 2; tries++)); do
+		printf '\n%s\n' "$once_more"
 		status=0
-		"$lab_dir/run" "$@" >"$out" 2>&1 || status=$?
-		((status == 90)) || break
+		LAB_ACCEL=tcg-single "$lab_dir/run" "$@" 2>&1 || status=$?
 	done
 	return "$status"
+}
+
+# keep FILE - hand on the lines of standard input, and keep in FILE those that count.
+keep() {
+	local line
+
+	: >"$1"
+	while IFS= read -r line || [[ $line ]]; do
+		printf '%s\n' "$line"
+		if [[ $line == "$once_more" ]]; then
+			: >"$1"
+		else
+			printf '%s\n' "$line" >>"$1"
+		fi
+	done
 }
 
 # step WHAT LOG CMD... - run a long command into a log, saying how far it is.
