@@ -61,9 +61,8 @@ check-series:	## ditto, and each commit passes the tests that it has (very slow)
 check-debug:	## the tests of check-vm with KASAN and lockdep, and with KCSAN
 	@lab/check debug kcsan
 
-check-long: compose	## many millions of records from many writers, deep models (slow)
-	@$(MAKE) --no-print-directory -C build/linux/tools/testing/perf_events/output \
-		O=$(CURDIR)/build/harness/output check-long
+check-long:	## minutes of races, many millions of records, deep models (slow)
+	@lab/check long
 
 check-mutants: compose	## one-line faults in the series' code: do the tests find them? (slow)
 	@lab/mutants

@@ -118,6 +118,14 @@ void spin_ns(__u64 ns)
 		;
 }
 
+bool storm_is_over(__u64 begin, bool seen)
+{
+	const char *text = getenv("PERF_STORM_SECONDS");
+	unsigned int seconds = text ? atoi(text) : STORM_SECONDS;
+
+	return (seen && !text) || clock_ns() - begin >= seconds * 1000000000ULL;
+}
+
 /* --- Is there something to test? --- */
 
 int load_module(const char *module)

@@ -227,6 +227,30 @@ int module_users(const char *module);
 /* -1: there are still users after ten seconds */
 int module_wait_unused(const char *module);
 
+/* --- Storms: tests that wait for rare races --- */
+
+/*
+ * A storm that @begin was the beginning of (clock_ns()) is over when it has seen what
+ * it is about, and in any case after the time that a test farm has for it. With
+ * PERF_STORM_SECONDS in the environment it is over after so many seconds.
+ */
+#define STORM_SECONDS	15
+bool storm_is_over(__u64 begin, bool seen);
+#define STORM_TIMEOUT	(24 * 3600)
+
+/*
+ * The last check of a storm. Not to have seen enough in little time is the fault of a
+ * slow machine: the test is skipped. One that could take its time has failed.
+ */
+#define EXPECT_SEEN(seen) do {						\
+	if (getenv("PERF_STORM_SECONDS")) {				\
+		EXPECT_TRUE(seen);					\
+	} else if (_metadata->passed && !(seen)) {			\
+		SKIP(return, "too slow to see enough in %d s: set PERF_STORM_SECONDS", \
+		     STORM_SECONDS);					\
+	}								\
+} while (0)
+
 /* --- The rest --- */
 
 /* Events are throttled beyond this rate. Returns the rate so far, or -1. */
