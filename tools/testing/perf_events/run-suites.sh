@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# run-suites.sh SUITE... -- DIR...: run each suite from the first DIR that has it, and
-# add up what their TAP says. A suite that ends before its plan, or that has no
-# plan, has failed.
+# run-suites.sh SUITE... -- DIR...: run each suite from the first DIR that has it,
+# print its TAP when it has ended, and add up what that says. A suite that ends before
+# its plan, or that has no plan, has failed.
 
 set -u
 
@@ -63,15 +63,29 @@ report() # number
 	skipped=$((skipped + skips))
 }
 
+# Those that have ended and aren't reported yet
+report_ended()
+{
+	local i
+
+	for i in "${!suites[@]}"; do
+		[ -s "$logs/$i.status" ] || continue
+		report "$i"
+		rm "$logs/$i.status"
+	done
+}
+
 jobs=$(nproc)
 for i in "${!suites[@]}"; do
 	[ "$(jobs -rp | wc -l)" -lt "$jobs" ] || wait -n
+	report_ended
 	start "$i" &
 done
-wait
-for i in "${!suites[@]}"; do
-	report "$i"
+while [ -n "$(jobs -rp)" ]; do
+	wait -n
+	report_ended
 done
+report_ended
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]
