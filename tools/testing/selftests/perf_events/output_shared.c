@@ -35,8 +35,6 @@
 
 PROGRAM_NEEDS(lacks_shared_output())
 
-PROGRAM_NEEDS(lacks_shared_output())
-
 FIXTURE(shared)
 {
 	struct perf_event_attr attr;
