@@ -1079,7 +1079,6 @@ void record_dump__print_stats(const struct record_dump *dump)
 		dump->nr, dump->dumped.samples, dropped->samples - dump->unused, dump->unused,
 		dump->dumped.lost + dropped->lost, sideband_store__stats(dump->store)->folded);
 	if (!dump->nr)
-		fprintf(stderr, "[ perf record: No samples were written, for there was no dump: "
-				"ask for one by SIGUSR2, by 'snapshot' from --control, "
-				"or at exit by -M eSIZE ]\n");
+		fprintf(stderr,
+			"[ perf record: No samples were written, for there was no dump: ask for one by SIGUSR2, by 'snapshot' from --control, or at exit by -M eSIZE ]\n");
 }

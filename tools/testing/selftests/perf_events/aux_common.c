@@ -126,6 +126,11 @@ bool storm_is_over(__u64 begin, bool seen)
 	return (seen && !text) || clock_ns() - begin >= seconds * 1000000000ULL;
 }
 
+bool storm_was_short(bool seen)
+{
+	return !seen && !getenv("PERF_STORM_SECONDS");
+}
+
 /* --- Is there something to test? --- */
 
 int load_module(const char *module)

@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/ioctl.h>
@@ -408,8 +407,11 @@ TEST_F_TIMEOUT(aux_storm, exact, STORM_TIMEOUT)
 	}
 	EXPECT_EQ(nmi_stat("total.lost"), 0);
 	/* Samples by NMI that found the trace half switched: nested sections */
-	EXPECT_SEEN(seen && aux_stat("total.nmi_fired") > 10000 &&
-		    aux_stat("total.snapshots_missed") > 100);
+	seen &= aux_stat("total.nmi_fired") > 10000 &&
+		aux_stat("total.snapshots_missed") > 100;
+	if (_metadata->passed && storm_was_short(seen))
+		SKIP(return, STORM_WAS_SHORT);
+	EXPECT_TRUE(seen);
 }
 
 TEST_HARNESS_MAIN

@@ -488,7 +488,9 @@ TEST_F_TIMEOUT(intel_storm, exact, STORM_TIMEOUT)
 		       model_stat("total.pmi_raised") - self->pmis);
 	EXPECT_EQ(nmi_stat("total.lost"), 0);
 	EXPECT_EQ(model_breaches(), 0);
-	EXPECT_SEEN(seen);
+	if (_metadata->passed && storm_was_short(seen))
+		SKIP(return, STORM_WAS_SHORT);
+	EXPECT_TRUE(seen);
 }
 
 TEST_HARNESS_MAIN

@@ -442,7 +442,9 @@ TEST_F_TIMEOUT(storm, numbers_add_up, STORM_TIMEOUT)
 	check_nmis(_metadata, self);
 	check_tasks(_metadata, self);
 	EXPECT_EQ(self->lost, missing_in_all(self));
-	EXPECT_SEEN(seen_enough(self));
+	if (_metadata->passed && storm_was_short(seen_enough(self)))
+		SKIP(return, STORM_WAS_SHORT);
+	EXPECT_TRUE(seen_enough(self));
 }
 
 TEST_HARNESS_MAIN
