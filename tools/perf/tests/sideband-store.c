@@ -41,6 +41,35 @@ static bool failed;
 /* So many records are due at least: of a few each is applied by itself */
 static int crowd;
 
+/* Who the system doesn't know any more, and when it is asked */
+static bool (*is_gone)(u64 id);
+static int asked;
+
+static bool task_is_gone(void *priv __maybe_unused, u32 tid)
+{
+	asked++;
+	return is_gone && is_gone(tid);
+}
+
+static bool cgroup_is_gone(void *priv __maybe_unused, u64 id)
+{
+	asked++;
+	return is_gone && is_gone(id);
+}
+
+static u32 forgotten_bpf;
+
+static void forget_bpf(void *priv __maybe_unused, u32 id)
+{
+	forgotten_bpf = id;
+}
+
+static const struct sideband_ops ops = {
+	.task_is_gone	= task_is_gone,
+	.cgroup_is_gone	= cgroup_is_gone,
+	.forget_bpf	= forget_bpf,
+};
+
 #define AT(time, record)						\
 	do {								\
 		at = &(u64) { time };					\
@@ -133,7 +162,7 @@ static void settle(void)
 	/* a later record says so: the exit of a process that nobody knows */
 	EXIT(1, 1);
 	now += 2;
-	sideband_store__prune(store, now);
+	sideband_store__prune(store, now, now);
 }
 
 /* How many records the store holds, besides what settle() folds */
@@ -227,9 +256,11 @@ static int run_with(int (*test)(void), int nr_crowd)
 
 	crowd = nr_crowd;
 	now = 1;
+	is_gone = NULL;
+	asked = 0;
 	failed = false;
 	machines__init(&machines);
-	store = sideband_store__new(SAMPLE_TYPE);
+	store = sideband_store__new(SAMPLE_TYPE, &ops, NULL);
 	if (!store)
 		return TEST_FAIL;
 	ret = test();
@@ -370,11 +401,11 @@ SIDEBAND_TEST(not_yet)
 	/* the ring has records of the round after it: as old as it is */
 	COMM(100, 100, "d");
 	round = now;
-	sideband_store__prune(store, round + 1);
+	sideband_store__prune(store, round + 1, now);
 	ASSERT_HELD(2);
-	sideband_store__prune(store, round + 2);
+	sideband_store__prune(store, round + 2, now);
 	COMM(100, 100, "e");
-	sideband_store__prune(store, now + 2);
+	sideband_store__prune(store, now + 2, now + 2);
 	SETTLE(1);
 
 	/* rounds are no matter as long as the time is within the lag */
@@ -384,7 +415,7 @@ SIDEBAND_TEST(not_yet)
 	now += 10;
 	AT(time + SIDEBAND_STORE_LAG - 1, COMM(100, 100, "g"));
 	now += 10;
-	sideband_store__prune(store, now);
+	sideband_store__prune(store, now, now);
 	ASSERT_HELD(2);
 	SETTLE(1);
 	return TEST_OK;
@@ -797,6 +828,24 @@ SIDEBAND_TEST(by_id)
 	return TEST_OK;
 }
 
+/* What the header says of a BPF program is needed as long as ring or file has samples of it */
+SIDEBAND_TEST(bpf)
+{
+	forgotten_bpf = 0;
+	BPF(LOAD, 1);
+	BPF(LOAD, 2);
+	settle();
+	BPF(UNLOAD, 1);
+	TEST_ASSERT_EQUAL("not yet", (int)forgotten_bpf, 0);
+	settle();
+	TEST_ASSERT_EQUAL("forgotten", (int)forgotten_bpf, 1);
+	written();
+	BPF(UNLOAD, 2);
+	settle();
+	TEST_ASSERT_EQUAL("in the file", (int)forgotten_bpf, 1);
+	return TEST_OK;
+}
+
 /* A file that dumps are appended to has each record once */
 SIDEBAND_TEST(append)
 {
@@ -858,6 +907,181 @@ SIDEBAND_TEST(late)
 	return TEST_OK;
 }
 
+/* What was found to be gone by the last settle() is so when all that came then is settled */
+static void settle_gone(void)
+{
+	settle();
+	settle();
+}
+
+static bool thousands(u64 id)
+{
+	return id >= 1000;
+}
+
+/* Ends that no record tells: what is held is what lives, and as much again */
+SIDEBAND_TEST(untold_ends)
+{
+	u64 most = 0;
+	u32 id;
+
+	is_gone = thousands;
+	START(100, "lives");
+	MMAP(100, 100, 1, 1, "/bin/lives");
+	for (id = 1000; id < 9000; id++) {
+		FORK(id, id, 100, 100);
+		CGROUP(id, "/gone");
+		if (id % 16 == 0)
+			settle();
+		most = max(most, stats()->tasks);
+	}
+	settle_gone();
+	TEST_ASSERT_VAL("tasks at most", most < 100);
+	TEST_ASSERT_VAL("tasks", stats()->tasks < 20);
+	TEST_ASSERT_VAL("records", stats()->records < 50);
+	TEST_ASSERT_VAL("asked for each twice at most", asked <= 2 * (8000 + 8000 + 1));
+	return TEST_OK;
+}
+
+static u64 gone_id;
+
+static bool this_one(u64 id)
+{
+	return id == gone_id;
+}
+
+/* The ring can have samples of what is gone: of the time before, and late ones */
+SIDEBAND_TEST(not_yet_gone)
+{
+	u64 round, time;
+
+	gone_id = 100;
+	is_gone = this_one;
+	START(100, "ends");
+	SETTLE(2);
+	round = now;
+	time = now * STEP;
+	sideband_store__prune(store, round + 2, round + 2);
+	ASSERT_HELD(2);
+	/* read by the round after it was asked, and so it may have been before */
+	AT(time + STEP, COMM(1, 1, "other"));
+	now = round + 10;
+	sideband_store__prune(store, round + 3, now);
+	TEST_ASSERT_EQUAL("records", (int)stats()->records, 3);
+	AT(time + STEP + SIDEBAND_STORE_LAG - 1, COMM(1, 1, "other"));
+	now += 10;
+	sideband_store__prune(store, now, now);
+	TEST_ASSERT_EQUAL("records", (int)stats()->records, 4);
+	settle();
+	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 1);
+	return TEST_OK;
+}
+
+/* What it has left behind is pending when it is gone: a child that inherits */
+SIDEBAND_TEST(gone_parent)
+{
+	gone_id = 100;
+	is_gone = this_one;
+	START(100, "parent");
+	MMAP(100, 100, 1, 1, "/bin/parent");
+	settle();
+	FORK(200, 200, 100, 100);
+	settle_gone();
+	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 1);
+	PLAY();
+	ASSERT_COMM(200, 200, "parent");
+	ASSERT_MAP(200, 200, 1, "/bin/parent");
+	return TEST_OK;
+}
+
+/* Who is told of after the system was asked, is another one with its pid */
+SIDEBAND_TEST(gone_and_back)
+{
+	gone_id = 100;
+	is_gone = this_one;
+	START(100, "before");
+	settle();
+	/* neither the fork was recorded */
+	is_gone = NULL;
+	EXEC(100, "after");
+	MMAP(100, 100, 1, 1, "/bin/after");
+	settle_gone();
+	PLAY();
+	ASSERT_COMM(100, 100, "after");
+	ASSERT_MAP(100, 100, 1, "/bin/after");
+	return TEST_OK;
+}
+
+/* A thread's end is not its process's, and nor is the leader's */
+SIDEBAND_TEST(gone_threads)
+{
+	gone_id = 101;
+	is_gone = this_one;
+	START(100, "leader");
+	THREAD(100, 101);
+	THREAD(100, 102);
+	settle();
+	settle_gone();
+	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 2);
+	EXIT(100, 100);
+	gone_id = 102;
+	START(200, "other");
+	START(201, "other");
+	settle();
+	settle_gone();
+	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 2);
+	return TEST_OK;
+}
+
+/* Code at ever new addresses: the oldest goes, but of the program itself last */
+SIDEBAND_TEST(many_maps)
+{
+	u64 page, nr = SIDEBAND_MAX_MAPS;
+
+	START(100, "jit");
+	MMAP(100, 100, 1, 1, "/bin/jit");
+	FORK(200, 200, 100, 100);
+	for (page = 0; page < 2 * nr; page += 2) {
+		MMAP(100, 100, 10 + 2 * page, 1, "/memfd:code (deleted)");
+		MMAP(100, 100, 12 + 2 * page, 1, "//anon");
+	}
+	settle();
+	ASSERT_HELD((int)nr + 3);
+	TEST_ASSERT_EQUAL("dropped", (int)stats()->dropped, (int)nr + 1);
+	PLAY();
+	ASSERT_MAP(100, 100, 1, "/bin/jit");
+	ASSERT_MAP(200, 200, 1, "/bin/jit");
+	ASSERT_MAP(100, 100, 10 + 2 * (2 * nr - 1), "//anon");
+	ASSERT_MAP(100, 100, 10 + 2 * nr, "");
+	ASSERT_MAP(100, 100, 10 + 2 * (nr + 2), "/memfd:code (deleted)");
+	/* and then of the program, too */
+	for (page = 0; page < nr; page++)
+		MMAP(200, 200, 10 + 2 * page, 1, "/lib/a");
+	settle();
+	TEST_ASSERT_EQUAL("dropped", (int)stats()->dropped, (int)nr + 2);
+	return TEST_OK;
+}
+
+/* Kernel code that goes without a word, and cgroups that nobody can ask for */
+SIDEBAND_TEST(many_objects)
+{
+	int i;
+
+	for (i = 0; i < 2 * SIDEBAND_MAX_OBJECTS; i++) {
+		CGROUP(i, "/a");
+		if (i % 2)
+			CGROUP(1, "/used");
+	}
+	settle();
+	ASSERT_HELD(SIDEBAND_MAX_OBJECTS);
+	TEST_ASSERT_EQUAL("dropped", (int)stats()->dropped, SIDEBAND_MAX_OBJECTS);
+	for (i = 0; i < SIDEBAND_MAX_POKES; i++)
+		TEXT_POKE(i * 16, 5, 1);
+	settle();
+	TEST_ASSERT_EQUAL("dropped", (int)stats()->dropped, SIDEBAND_MAX_OBJECTS);
+	return TEST_OK;
+}
+
 static struct test_case tests__sideband_store[] = {
 	TEST_CASE("which records are kept", kinds),
 	TEST_CASE("malformed records", malformed),
@@ -881,7 +1105,15 @@ static struct test_case tests__sideband_store[] = {
 	TEST_CASE("records that come late", late),
 	TEST_CASE("kernel symbols and text pokes", kernel_code),
 	TEST_CASE("records with an id", by_id),
+	TEST_CASE("BPF programs", bpf),
 	TEST_CASE("dumps appended to a file", append),
+	TEST_CASE("ends that are not told", untold_ends),
+	TEST_CASE("samples of what is gone", not_yet_gone),
+	TEST_CASE("children of what is gone", gone_parent),
+	TEST_CASE("pids of what is gone", gone_and_back),
+	TEST_CASE("threads that are gone", gone_threads),
+	TEST_CASE("too many mappings", many_maps),
+	TEST_CASE("too many objects", many_objects),
 	{ .name = NULL, }
 };
 

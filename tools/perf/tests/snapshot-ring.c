@@ -443,6 +443,46 @@ static int test_give_back(int rounds, unsigned int since, bool all)
 	return 0;
 }
 
+static int count_comm(void *priv, const union perf_event *event, u64 round __maybe_unused)
+{
+	*(u64 *)priv += event->header.type == PERF_RECORD_COMM;
+	return 0;
+}
+
+/*
+ * What was taken is not released for long: memory for what falls out meanwhile is
+ * limited, and what is too much of it counted. Then all goes on.
+ */
+static int test_stuck(void)
+{
+	static const struct snapshot_ring_ops counting = { .wants = wants, .fold = count_comm, };
+	const struct snapshot_ring_count *dropped;
+	u64 folded = 0;
+	struct model m;
+	int i;
+
+	CHECK(!model__init(&m, SNAPSHOT_RING_MIN_SIZE, 65528));
+	snapshot_ring__delete(m.ring);
+	m.ring = snapshot_ring__new(SNAPSHOT_RING_MIN_SIZE, &counting, &folded);
+	CHECK(m.ring);
+	dropped = snapshot_ring__dropped(m.ring);
+	CHECK(!append(&m, 20));
+	snapshot_ring__take(m.ring);
+	for (i = 0; i < 10000 && !dropped->overrun; i++)
+		CHECK(!append(&m, 20));
+	CHECK(dropped->overrun && dropped->overrun < dropped->wanted);
+	/* A small one may have found room where a large one didn't */
+	CHECK(!append(&m, 10000));
+	CHECK(dropped->overrun > 1000);
+	CHECK(!snapshot_ring__fold_taken(m.ring));
+	CHECK(!snapshot_ring__release(m.ring));
+	CHECK(!append(&m, 1000));
+	CHECK(!snapshot_ring__drop(m.ring));
+	CHECK(folded + dropped->overrun == (m.appended + m.comm_each - 1) / m.comm_each);
+	model__exit(&m);
+	return 0;
+}
+
 static int test_drop(void)
 {
 	struct model m;
@@ -495,6 +535,7 @@ static int test__snapshot_ring(struct test_suite *test __maybe_unused,
 		CHECK(!test_give_back(i, 0, true));
 		CHECK(!test_give_back(i, 500, false));
 	}
+	CHECK(!test_stuck());
 	CHECK(!test_drop());
 	CHECK(!test_malformed(0));
 	CHECK(!test_malformed(4));

@@ -31,6 +31,7 @@
 #include "record-files.h"
 #include "session.h"
 #include "sideband-store.h"
+#include "sideband-system.h"
 #include "snapshot-ring.h"
 #include "units.h"
 
@@ -77,6 +78,7 @@ struct record_dump {
 	struct evlist		*evlist;
 	struct snapshot_ring	*ring;
 	struct sideband_store	*store;
+	struct sideband_system	system;
 	bool			same_trailers;
 	unsigned int		unpruned;
 	struct data_append	app;
@@ -187,10 +189,11 @@ static void left(void *priv, u64 round)
 {
 	struct record_dump *dump = priv;
 
+	sideband_store__settle(dump->store, round);
 	if (dump->unpruned < PRUNE_AT)
 		return;
 	dump->unpruned = 0;
-	sideband_store__prune(dump->store, round);
+	sideband_store__prune(dump->store, round, snapshot_ring__round(dump->ring));
 }
 
 static const struct snapshot_ring_ops ring_ops = {
@@ -275,6 +278,7 @@ struct record_dump *record_dump__new(const struct record_dump_opts *opts)
 	dump->wakeup[0] = -1;
 	dump->wakeup[1] = -1;
 	dump->timer = -1;
+	dump->system.cgroup_fd = -1;
 	INIT_LIST_HEAD(&dump->aux);
 	INIT_LIST_HEAD(&dump->acks);
 	INIT_LIST_HEAD(&dump->acks_running);
@@ -336,6 +340,7 @@ void record_dump__delete(struct record_dump *dump)
 	record_files__exit(&dump->files);
 	data_append__exit(&dump->app);
 	sideband_store__delete(dump->store);
+	sideband_system__exit(&dump->system);
 	snapshot_ring__delete(dump->ring);
 	free(dump);
 }
@@ -377,8 +382,10 @@ int record_dump__open(struct record_dump *dump, struct perf_session *session,
 	}
 
 	evsel = evlist__get_tracking_event(evlist);
+	sideband_system__init(&dump->system, &session->header.env);
 	dump->store = sideband_store__new(evsel->core.attr.sample_id_all ?
-					  evsel->core.attr.sample_type : 0);
+					  evsel->core.attr.sample_type : 0,
+					  &sideband_system_ops, &dump->system);
 	if (!dump->store) {
 		pr_err("Not enough memory for side-band\n");
 		return -ENOMEM;
@@ -1067,6 +1074,7 @@ u64 record_dump__bytes_written(const struct record_dump *dump)
 void record_dump__print_stats(const struct record_dump *dump)
 {
 	const struct snapshot_ring_count *dropped = snapshot_ring__dropped(dump->ring);
+	const struct sideband_store_stats *stats = sideband_store__stats(dump->store);
 
 	if (!dump->opts.file_each && dump->nr && !record_dump__has_file(dump))
 		pr_warning("%s was removed, renamed or replaced after the last dump\n",
@@ -1077,7 +1085,13 @@ void record_dump__print_stats(const struct record_dump *dump)
 			" dropped by the ring, %" PRIu64 " left in it, %" PRIu64
 			" lost by the kernel, %" PRIu64 " side-band records folded ]\n",
 		dump->nr, dump->dumped.samples, dropped->samples - dump->unused, dump->unused,
-		dump->dumped.lost + dropped->lost, sideband_store__stats(dump->store)->folded);
+		dump->dumped.lost + dropped->lost, stats->folded);
+	if (dropped->overrun)
+		fprintf(stderr, "[ perf record: %" PRIu64 " side-band records lost while dumps were stuck ]\n",
+			dropped->overrun);
+	if (stats->dropped)
+		fprintf(stderr, "[ perf record: %" PRIu64 " mappings and kernel objects forgotten: there were too many ]\n",
+			stats->dropped);
 	if (!dump->nr)
 		fprintf(stderr,
 			"[ perf record: No samples were written, for there was no dump: ask for one by SIGUSR2, by 'snapshot' from --control, or at exit by -M eSIZE ]\n");

@@ -67,18 +67,16 @@ static void writer__add_inherited(struct writer *w, struct sideband_record *rec,
 static bool parent_has_maps(struct sideband_store *store, struct sideband_process *process)
 {
 	struct sideband_process *parent;
-	unsigned int i;
+	struct sideband_segment *seg;
 
 	parent = sideband_tasks__find_process(store, process->ppid);
 	if (!parent || parent->serial != process->parent)
 		parent = NULL;
 	if (parent && parent->maps == process->maps)
 		return true;
-	for (i = 0; process->maps && i < process->maps->nr; i++) {
-		struct sideband_record *rec = process->maps->seg[i].rec;
-
-		if (rec->owner != process->serial &&
-		    !(parent && sideband_maps__has(parent->maps, rec)))
+	sideband_maps__for_each(seg, process->maps) {
+		if (seg->rec->owner != process->serial &&
+		    !(parent && sideband_maps__has(parent->maps, seg->rec)))
 			return false;
 	}
 	return true;
@@ -106,15 +104,16 @@ static void writer__add_inherited_maps(struct writer *w, struct sideband_process
 {
 	const struct sideband_maps *maps = process->maps;
 	struct sideband_record **recs = malloc(maps->nr * sizeof(*recs));
+	struct sideband_segment *seg;
 	unsigned int i, nr = 0;
 
 	if (!recs) {
 		w->err = -ENOMEM;
 		return;
 	}
-	for (i = 0; i < maps->nr; i++) {
-		if (maps->seg[i].rec->owner != process->serial)
-			recs[nr++] = maps->seg[i].rec;
+	sideband_maps__for_each(seg, maps) {
+		if (seg->rec->owner != process->serial)
+			recs[nr++] = seg->rec;
 	}
 	qsort(recs, nr, sizeof(*recs), cmp_age);
 	for (i = 0; i < nr; i++) {

@@ -16,6 +16,9 @@
 #include <linux/perf_event.h>
 #include "sideband-state.h"
 
+/* The first table is for so many times fewer tids than there are records, as a power of 2 */
+#define LIVES_SPARE	2
+
 /* Fewer records than this are applied sooner than they are looked through */
 #define LIVES_MIN	64
 
@@ -132,11 +135,10 @@ static size_t lives__size(const struct sideband_lives *lives)
 	return lives->table ? sizeof(*lives->table) << lives->bits : 0;
 }
 
-/* An empty table for @nr records, of the size of the last one if that is about right */
-static int lives__init(struct sideband_store *store, size_t nr)
+/* An empty table of 1 << @bits, or of the size of the last one if that is about right */
+static int lives__init(struct sideband_store *store, unsigned int bits)
 {
 	struct sideband_lives *lives = &store->lives;
-	unsigned int bits = ilog2(nr) + 1;
 
 	if (!lives->table || bits > lives->bits || bits + 2 < lives->bits) {
 		sideband_lives__exit(store);
@@ -169,23 +171,37 @@ static void lives__need_parents(struct sideband_store *store, size_t end)
 	}
 }
 
-void sideband_lives__look(struct sideband_store *store, size_t end)
+/* Fill a table of 1 << @bits. false: it's too small. */
+static bool lives__fill(struct sideband_store *store, size_t end)
 {
 	const struct sideband_pending *p = &store->pending;
 	struct sideband_lives *lives = &store->lives;
 	size_t i;
 
-	if (end - p->first < LIVES_MIN || lives__init(store, end - p->first))
-		return;
 	for (i = p->first; i < end; i++) {
-		/* A record names two at most */
-		if (lives->nr + 2 >= 1UL << lives->bits) {
-			sideband_lives__forget(store);
-			return;
-		}
+		/* A record names two at most; the rest is free, so that what is sought is near */
+		if (lives->nr + 2 > 3UL << lives->bits >> 2)
+			return false;
 		lives__look_at(store, &p->index[i]);
 	}
-	lives__need_parents(store, end);
+	return true;
+}
+
+void sideband_lives__look(struct sideband_store *store, size_t end)
+{
+	size_t nr = end - store->pending.first;
+	unsigned int bits;
+
+	if (nr < LIVES_MIN)
+		return;
+	/* Of most tids there are many records, and a small table stays in the caches */
+	for (bits = ilog2(nr) - LIVES_SPARE; !lives__init(store, bits); bits += LIVES_SPARE) {
+		if (lives__fill(store, end)) {
+			lives__need_parents(store, end);
+			return;
+		}
+	}
+	sideband_lives__forget(store);
 }
 
 bool sideband_lives__over(const struct sideband_store *store,

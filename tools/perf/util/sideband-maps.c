@@ -5,70 +5,138 @@
  * That's as perf report sees it: a mapping hides what older ones have in its
  * range, the rest of them stays. A record is needed as long as one byte of its
  * mapping can be seen.
+ *
+ * Nothing tells of a munmap. Who maps code at ever new addresses, as some JIT
+ * compilers do, would so have ever more mappings: there are SIDEBAND_MAX_MAPS.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/kernel.h>
 #include "sideband-state.h"
 
 static struct sideband_maps *maps__new(struct sideband_store *store)
 {
 	struct sideband_maps *maps = sideband_store__alloc(store, sizeof(*maps));
 
-	if (maps)
-		*maps = (struct sideband_maps) { .refs = 1, };
+	if (!maps)
+		return NULL;
+	*maps = (struct sideband_maps) { .refs = 1, .segments = RB_ROOT, };
+	INIT_LIST_HEAD(&maps->transient);
+	INIT_LIST_HEAD(&maps->lasting);
 	return maps;
+}
+
+/* Segments that sideband_maps__insert() needs, so that it can't fail half-way */
+static int store__reserve_segments(struct sideband_store *store, unsigned int nr)
+{
+	struct sideband_segment *seg;
+
+	for (; store->nr_spare < nr; store->nr_spare++) {
+		seg = sideband_store__alloc(store, sizeof(*seg));
+		if (!seg)
+			return -ENOMEM;
+		list_add(&seg->age, &store->spare);
+	}
+	return 0;
+}
+
+void sideband_maps__trim(struct sideband_store *store, unsigned int nr)
+{
+	struct sideband_segment *seg;
+
+	for (; store->nr_spare > nr; store->nr_spare--) {
+		seg = list_first_entry(&store->spare, struct sideband_segment, age);
+		list_del(&seg->age);
+		sideband_store__free(store, seg, sizeof(*seg));
+	}
+}
+
+/* Is it of a file that stays? Else it is anonymous memory, or its file is gone already. */
+static bool record__is_lasting(struct sideband_record *rec)
+{
+	static const char deleted[] = " (deleted)";
+	const union perf_event *event = sideband_record__event(rec);
+	const char *name = event->header.type == PERF_RECORD_MMAP2 ? event->mmap2.filename :
+								      event->mmap.filename;
+	size_t len = strlen(name), end = sizeof(deleted) - 1;
+
+	return strncmp(name, "//", 2) && !(len >= end && !strcmp(name + len - end, deleted));
+}
+
+/* Put a reserved segment into @maps, which has none there */
+static void maps__add(struct sideband_store *store, struct sideband_maps *maps, u64 start,
+		      u64 end, struct sideband_record *rec)
+{
+	struct rb_node **p = &maps->segments.rb_node, *parent = NULL;
+	struct sideband_segment *seg;
+
+	seg = list_first_entry(&store->spare, struct sideband_segment, age);
+	store->nr_spare--;
+	seg->start = start;
+	seg->end = end;
+	seg->rec = sideband_store__get(rec);
+	while (*p) {
+		parent = *p;
+		if (start < rb_entry(parent, struct sideband_segment, rb)->start)
+			p = &parent->rb_left;
+		else
+			p = &parent->rb_right;
+	}
+	rb_link_node(&seg->rb, parent, p);
+	rb_insert_color(&seg->rb, &maps->segments);
+	list_move_tail(&seg->age, record__is_lasting(rec) ? &maps->lasting : &maps->transient);
+	maps->nr++;
+}
+
+/* Take @seg out of @maps. Its record is held by it still. */
+static void maps__remove(struct sideband_maps *maps, struct sideband_segment *seg)
+{
+	rb_erase(&seg->rb, &maps->segments);
+	list_del(&seg->age);
+	maps->nr--;
+}
+
+static void segment__free(struct sideband_store *store, struct sideband_segment *seg)
+{
+	sideband_store__put(store, seg->rec);
+	sideband_store__free(store, seg, sizeof(*seg));
 }
 
 static void maps__put(struct sideband_store *store, struct sideband_maps *maps)
 {
-	unsigned int i;
+	struct sideband_segment *seg;
 
 	if (--maps->refs)
 		return;
-	for (i = 0; i < maps->nr; i++)
-		sideband_store__put(store, maps->seg[i].rec);
-	sideband_store__free(store, maps->seg, maps->alloc * sizeof(*maps->seg));
+	while ((seg = sideband_maps__first(maps))) {
+		maps__remove(maps, seg);
+		segment__free(store, seg);
+	}
 	sideband_store__free(store, maps, sizeof(*maps));
 }
 
-/* Make room for @nr segments */
-static int maps__reserve(struct sideband_store *store, struct sideband_maps *maps,
-			 unsigned int nr)
+static void maps__copy_list(struct sideband_store *store, struct sideband_maps *maps,
+			    const struct list_head *list)
 {
 	struct sideband_segment *seg;
 
-	if (nr <= maps->alloc)
-		return 0;
-	nr += nr / 4;
-	seg = sideband_store__alloc(store, nr * sizeof(*seg));
-	if (!seg)
-		return -ENOMEM;
-	if (maps->nr)
-		memcpy(seg, maps->seg, maps->nr * sizeof(*seg));
-	sideband_store__free(store, maps->seg, maps->alloc * sizeof(*seg));
-	maps->seg = seg;
-	maps->alloc = nr;
-	return 0;
+	list_for_each_entry(seg, list, age)
+		maps__add(store, maps, seg->start, seg->end, seg->rec);
 }
 
 static struct sideband_maps *maps__copy(struct sideband_store *store,
 					const struct sideband_maps *old)
 {
-	struct sideband_maps *maps = maps__new(store);
-	unsigned int i;
+	struct sideband_maps *maps;
 
-	if (!maps)
-		return NULL;
-	if (maps__reserve(store, maps, old->nr)) {
-		maps__put(store, maps);
+	maps = store__reserve_segments(store, old->nr) ? NULL : maps__new(store);
+	if (!maps) {
+		sideband_maps__trim(store, 0);
 		return NULL;
 	}
-	for (i = 0; i < old->nr; i++) {
-		maps->seg[i] = old->seg[i];
-		sideband_store__get(old->seg[i].rec);
-	}
-	maps->nr = old->nr;
+	maps__copy_list(store, maps, &old->transient);
+	maps__copy_list(store, maps, &old->lasting);
 	return maps;
 }
 
@@ -99,110 +167,118 @@ static void record__range(struct sideband_record *rec, u64 *start, u64 *end)
 		*end = ~0ULL;
 }
 
-/* The first segment that ends behind @addr */
-static unsigned int maps__search(const struct sideband_maps *maps, u64 addr)
+struct sideband_segment *sideband_maps__first(const struct sideband_maps *maps)
 {
-	unsigned int low = 0, high = maps->nr, mid;
+	return maps ? rb_entry_safe(rb_first(&maps->segments), struct sideband_segment, rb) : NULL;
+}
 
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (maps->seg[mid].end > addr)
-			high = mid;
-		else
-			low = mid + 1;
+struct sideband_segment *sideband_maps__next(const struct sideband_segment *seg)
+{
+	return rb_entry_safe(rb_next(&seg->rb), struct sideband_segment, rb);
+}
+
+/* The first segment that ends behind @addr */
+static struct sideband_segment *maps__search(const struct sideband_maps *maps, u64 addr)
+{
+	struct rb_node *node = maps->segments.rb_node;
+	struct sideband_segment *found = NULL;
+
+	while (node) {
+		struct sideband_segment *seg = rb_entry(node, struct sideband_segment, rb);
+
+		if (seg->end > addr) {
+			found = seg;
+			node = node->rb_left;
+		} else {
+			node = node->rb_right;
+		}
 	}
-	return low;
+	return found;
 }
 
 bool sideband_maps__has(const struct sideband_maps *maps, struct sideband_record *rec)
 {
+	struct sideband_segment *seg;
 	u64 start, end;
-	unsigned int i;
 
 	if (!maps)
 		return false;
 	record__range(rec, &start, &end);
-	for (i = maps__search(maps, start); i < maps->nr && maps->seg[i].start < end; i++) {
-		if (maps->seg[i].rec == rec)
+	for (seg = maps__search(maps, start); seg && seg->start < end;
+	     seg = sideband_maps__next(seg)) {
+		if (seg->rec == rec)
 			return true;
 	}
 	return false;
 }
 
-static void add_piece(struct sideband_segment *pieces, unsigned int *nr, u64 start, u64 end,
-		      struct sideband_record *rec)
+/* @process has lost this segment. Its record may have others left. */
+static void process__lost(struct sideband_store *store, struct sideband_process *process,
+			  struct sideband_segment *seg)
 {
-	if (start >= end)
-		return;
-	pieces[(*nr)++] = (struct sideband_segment) { start, end, sideband_store__get(rec) };
+	if (seg->rec->owner == process->serial && !sideband_maps__has(process->maps, seg->rec))
+		seg->rec->orphan = true;
+	segment__free(store, seg);
+}
+
+/* How many segments can it take to map @rec in [start, end)? */
+static unsigned int maps__needs(const struct sideband_maps *maps, struct sideband_record *rec,
+				u64 start, u64 end)
+{
+	struct sideband_segment *seg;
+	unsigned int nr = 2;	/* the last one, and the rest of one that is split */
+
+	for (seg = maps__search(maps, start); seg && seg->start < end;
+	     seg = sideband_maps__next(seg))
+		nr += sideband_record__older(rec, seg->rec);
+	return nr;
+}
+
+/* Leave of @seg what is not in [start, end). If that's nothing it goes to @lost. */
+static void maps__cut(struct sideband_store *store, struct sideband_maps *maps,
+		      struct sideband_segment *seg, u64 start, u64 end, struct list_head *lost)
+{
+	if (seg->start < start && seg->end > end) {
+		maps__add(store, maps, end, seg->end, seg->rec);
+		seg->end = start;
+	} else if (seg->start < start) {
+		seg->end = start;
+	} else if (seg->end > end) {
+		seg->start = end;
+	} else {
+		maps__remove(maps, seg);
+		list_add(&seg->age, lost);
+	}
 }
 
 /*
- * What is to be seen instead of @nr segments that overlap with [start, end) when
- * @rec is mapped there. Return the number of pieces, at most 2 * nr + 3.
+ * The oldest mappings go when there are too many. Of files they may be a program's
+ * libraries: those go last.
  */
-static unsigned int cut_segments(struct sideband_segment *pieces,
-				 const struct sideband_segment *seg, unsigned int nr,
-				 struct sideband_record *rec, u64 start, u64 end)
+static void process__limit_maps(struct sideband_store *store, struct sideband_process *process)
 {
-	unsigned int n = 0, i;
-	u64 done = start;
+	struct sideband_maps *maps = process->maps;
+	struct sideband_segment *seg;
+	struct list_head *list;
 
-	for (i = 0; i < nr; i++) {
-		if (!sideband_record__older(rec, seg[i].rec)) {
-			add_piece(pieces, &n, seg[i].start, start, seg[i].rec);
-			continue;
-		}
-		add_piece(pieces, &n, done, seg[i].start, rec);
-		add_piece(pieces, &n, seg[i].start, seg[i].end, seg[i].rec);
-		done = seg[i].end;
+	while (maps->nr > SIDEBAND_MAX_MAPS) {
+		list = &maps->transient;
+		if (list_empty(list) || list_is_singular(list))
+			list = &maps->lasting;
+		seg = list_first_entry(list, struct sideband_segment, age);
+		maps__remove(maps, seg);
+		process__lost(store, process, seg);
+		store->stats.dropped++;
 	}
-	add_piece(pieces, &n, done, end, rec);
-	/* only the last one can reach beyond the end, and be older */
-	if (nr && !sideband_record__older(rec, seg[nr - 1].rec))
-		add_piece(pieces, &n, end, seg[nr - 1].end, seg[nr - 1].rec);
-	return n;
-}
-
-/* Have @pieces and then as many old segments as @nr in store->scratch */
-static int store__reserve_scratch(struct sideband_store *store, unsigned int nr)
-{
-	struct sideband_segment *scratch;
-
-	if (nr <= store->nr_scratch)
-		return 0;
-	nr += nr / 4;
-	scratch = sideband_store__alloc(store, nr * sizeof(*scratch));
-	if (!scratch)
-		return -ENOMEM;
-	sideband_store__free(store, store->scratch, store->nr_scratch * sizeof(*scratch));
-	store->scratch = scratch;
-	store->nr_scratch = nr;
-	return 0;
-}
-
-/* @process has lost these segments. Their records may have others left. */
-static void process__lost(struct sideband_store *store, struct sideband_process *process,
-			  const struct sideband_segment *seg, unsigned int nr)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr; i++) {
-		if (seg[i].rec->owner == process->serial &&
-		    !sideband_maps__has(process->maps, seg[i].rec))
-			seg[i].rec->orphan = true;
-	}
-	for (i = 0; i < nr; i++)
-		sideband_store__put(store, seg[i].rec);
 }
 
 int sideband_maps__insert(struct sideband_store *store, struct sideband_process *process,
 			  struct sideband_record *rec)
 {
-	struct sideband_segment *pieces, *lost;
-	unsigned int first, last, nr_lost, nr;
+	struct sideband_segment *seg, *next;
 	struct sideband_maps *maps;
-	u64 start, end;
+	u64 start, end, done;
+	LIST_HEAD(lost);
 
 	record__range(rec, &start, &end);
 	if (start == end)
@@ -210,26 +286,27 @@ int sideband_maps__insert(struct sideband_store *store, struct sideband_process 
 	if (process__own_maps(store, process))
 		return -ENOMEM;
 	maps = process->maps;
-
-	first = maps__search(maps, start);
-	for (last = first; last < maps->nr && maps->seg[last].start < end; last++)
-		;
-	nr_lost = last - first;
-	if (store__reserve_scratch(store, 3 * nr_lost + 3) ||
-	    maps__reserve(store, maps, maps->nr + nr_lost + 3))
+	if (store__reserve_segments(store, maps__needs(maps, rec, start, end)))
 		return -ENOMEM;
 
-	lost = store->scratch;
-	pieces = lost + nr_lost;
-	if (nr_lost)
-		memcpy(lost, maps->seg + first, nr_lost * sizeof(*lost));
-	nr = cut_segments(pieces, lost, nr_lost, rec, start, end);
-
-	memmove(maps->seg + first + nr, maps->seg + last, (maps->nr - last) * sizeof(*pieces));
-	memcpy(maps->seg + first, pieces, nr * sizeof(*pieces));
-	maps->nr += nr - nr_lost;
 	rec->owner = process->serial;
-	process__lost(store, process, lost, nr_lost);
+	done = start;
+	for (seg = maps__search(maps, start); seg && seg->start < end; seg = next) {
+		next = sideband_maps__next(seg);
+		if (!sideband_record__older(rec, seg->rec)) {
+			maps__cut(store, maps, seg, start, end, &lost);
+			continue;
+		}
+		/* it hides a part of @rec, which comes late */
+		if (done < seg->start)
+			maps__add(store, maps, done, seg->start, rec);
+		done = seg->end;
+	}
+	if (done < end)
+		maps__add(store, maps, done, end, rec);
+	list_for_each_entry_safe(seg, next, &lost, age)
+		process__lost(store, process, seg);
+	process__limit_maps(store, process);
 	return 0;
 }
 
@@ -238,14 +315,14 @@ void sideband_maps__clear(struct sideband_store *store, struct sideband_process 
 			  const struct sideband_record *rec)
 {
 	struct sideband_maps *old = process->maps;
+	struct sideband_segment *seg;
 	struct sideband_record *kept;
-	unsigned int i;
 
 	if (!old)
 		return;
 	process->maps = NULL;
-	for (i = 0; i < old->nr; i++) {
-		kept = old->seg[i].rec;
+	for (seg = sideband_maps__first(old); seg; seg = sideband_maps__next(seg)) {
+		kept = seg->rec;
 		if (rec && sideband_record__older(rec, kept) && kept->owner == process->serial)
 			/* without memory it is lost, as any record then */
 			sideband_maps__insert(store, process, kept);

@@ -11,6 +11,21 @@
 #include <linux/perf_event.h>
 #include "sideband-state.h"
 
+/*
+ * So many of a kind are held, then the oldest goes: ends are missed, as all else is,
+ * and who may not ask the system for cgroups never hears of theirs. A tracer can
+ * change the beginnings of all functions of the kernel.
+ */
+static const unsigned int max_objects[SIDEBAND_KINDS] = {
+	[SIDEBAND_KERNEL_MAP]	 = SIDEBAND_MAX_OBJECTS,
+	[SIDEBAND_KSYMBOL]	 = SIDEBAND_MAX_OBJECTS,
+	[SIDEBAND_KSYMBOL_GONE]	 = SIDEBAND_MAX_OBJECTS,
+	[SIDEBAND_BPF]		 = SIDEBAND_MAX_OBJECTS,
+	[SIDEBAND_TEXT_POKE]	 = SIDEBAND_MAX_POKES,
+	[SIDEBAND_CGROUP]	 = SIDEBAND_MAX_OBJECTS,
+	[SIDEBAND_HW_ID]	 = SIDEBAND_MAX_OBJECTS,
+};
+
 static int key__cmp(const struct sideband_key *a, const struct sideband_key *b)
 {
 	unsigned int i;
@@ -59,7 +74,7 @@ static struct sideband_object *store__add(struct sideband_store *store,
 
 	if (!obj)
 		return NULL;
-	*obj = (struct sideband_object) { .key = *key, };
+	*obj = (struct sideband_object) { .key = *key, .watched.key = &obj->key, };
 	while (*p) {
 		parent = *p;
 		if (key__cmp(key, &rb_entry(parent, struct sideband_object, rb)->key) < 0)
@@ -69,14 +84,32 @@ static struct sideband_object *store__add(struct sideband_store *store,
 	}
 	rb_link_node(&obj->rb, parent, p);
 	rb_insert_color(&obj->rb, &store->objects);
+	list_add_tail(&obj->age, &store->kinds[key->kind].list);
+	store->kinds[key->kind].nr++;
+	if (key->kind == SIDEBAND_CGROUP)
+		sideband_ends__watch(store, &obj->watched);
 	return obj;
 }
 
-static void object__free(struct sideband_store *store, struct sideband_object *obj)
+void sideband_objects__end(struct sideband_store *store, struct sideband_object *obj)
 {
 	rb_erase(&obj->rb, &store->objects);
+	list_del(&obj->age);
+	store->kinds[obj->key.kind].nr--;
+	if (obj->key.kind == SIDEBAND_CGROUP)
+		sideband_ends__unwatch(&obj->watched);
 	sideband_store__put(store, obj->rec);
 	sideband_store__free(store, obj, sizeof(*obj));
+}
+
+static void store__limit(struct sideband_store *store, enum sideband_kind kind)
+{
+	struct sideband_kind_list *objects = &store->kinds[kind];
+
+	if (objects->nr <= max_objects[kind])
+		return;
+	sideband_objects__end(store, list_first_entry(&objects->list, struct sideband_object, age));
+	store->stats.dropped++;
 }
 
 /* Let @rec be what is in force for @key, unless something newer is */
@@ -93,6 +126,9 @@ static int store__set(struct sideband_store *store, const struct sideband_key *k
 		return -ENOMEM;
 	sideband_store__put(store, obj->rec);
 	obj->rec = sideband_store__get(rec);
+	sideband_ends__doubt(store, &obj->watched);
+	list_move_tail(&obj->age, &store->kinds[key->kind].list);
+	store__limit(store, key->kind);
 	return 0;
 }
 
@@ -106,7 +142,7 @@ static bool store__clear(struct sideband_store *store, const struct sideband_key
 	if (!obj || sideband_record__older(rec, obj->rec))
 		return false;
 	in_file = obj->rec->seq <= store->writing;
-	object__free(store, obj);
+	sideband_objects__end(store, obj);
 	return in_file;
 }
 
@@ -121,7 +157,7 @@ static void store__clear_pokes(struct sideband_store *store, u64 start, u64 len,
 	while (obj && obj->key.kind == SIDEBAND_TEXT_POKE && obj->key.val[0] - start < len) {
 		next = rb_next(&obj->rb);
 		if (sideband_record__older(obj->rec, rec))
-			object__free(store, obj);
+			sideband_objects__end(store, obj);
 		obj = rb_entry_safe(next, struct sideband_object, rb);
 	}
 }
@@ -149,7 +185,8 @@ static int apply_bpf_event(struct sideband_store *store, struct sideband_record 
 
 	if (bpf->type != PERF_BPF_EVENT_PROG_UNLOAD)
 		return store__set(store, &key, rec);
-	store__clear(store, &key, rec);
+	if (!store__clear(store, &key, rec) && store->ops)
+		store->ops->forget_bpf(store->priv, bpf->id);
 	return 0;
 }
 
@@ -226,7 +263,7 @@ void sideband_objects__written(struct sideband_store *store)
 	while (obj && obj->key.kind == SIDEBAND_KSYMBOL_GONE) {
 		next = rb_next(&obj->rb);
 		if (obj->rec->seq <= store->written)
-			object__free(store, obj);
+			sideband_objects__end(store, obj);
 		obj = rb_entry_safe(next, struct sideband_object, rb);
 	}
 }
@@ -236,5 +273,5 @@ void sideband_objects__exit(struct sideband_store *store)
 	struct rb_node *node;
 
 	while ((node = rb_first(&store->objects)))
-		object__free(store, rb_entry(node, struct sideband_object, rb));
+		sideband_objects__end(store, rb_entry(node, struct sideband_object, rb));
 }

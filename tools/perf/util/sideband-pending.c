@@ -216,20 +216,30 @@ static void sort(struct sideband_pending_record *index, size_t first, size_t sor
 	merge(index, first, sorted, nr, tmp);
 }
 
+/* Is its round one that can't be in the ring? */
+static bool is_settled(const struct sideband_pending_record *pending, u64 oldest_round)
+{
+	return (s32)((u32)oldest_round - pending->round) >= 2;
+}
+
 void sideband_pending__settle(struct sideband_pending *p, u64 oldest_round)
 {
-	size_t end = p->sorted, i;
+	size_t end = p->sorted;
 
-	/* Settled is a record whose round is one that can't be in the ring */
-	for (; end < p->nr && p->index[end].round + 2 <= oldest_round; end++)
+	for (; end < p->nr && is_settled(&p->index[end], oldest_round); end++)
 		p->settled = max(p->settled, p->index[end].time);
 	if (end == p->sorted)
 		return;
 	sort(p->index, p->first, p->sorted, end, p->index + p->alloc);
 	p->sorted = end;
+}
+
+void sideband_pending__advance(struct sideband_pending *p)
+{
+	size_t i;
 
 	p->due = p->settled - min_t(u64, p->settled, SIDEBAND_STORE_LAG);
-	for (i = end; i < p->nr; i++) {
+	for (i = p->sorted; i < p->nr; i++) {
 		if (p->index[i].time)
 			p->due = min(p->due, p->index[i].time);
 	}

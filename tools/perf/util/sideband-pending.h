@@ -33,20 +33,20 @@ struct sideband_block {
 /**
  * struct sideband_pending_record - A record's entry of the index
  * @time:    0 if it has none
- * @round:   in which it was read
  * @block:   of the log that it is in
  * @pid:     if it is about a task
  * @tid:     likewise
+ * @round:   in which it was read, modulo 2^32
  * @pos:     where in the block
  * @type:    PERF_RECORD_*
  * @of_task: it is about a task
  */
 struct sideband_pending_record {
 	u64			time;
-	u64			round;
 	struct sideband_block	*block;
 	u32			pid;
 	u32			tid;
+	u32			round;
 	u16			pos;
 	u8			type;
 	bool			of_task;
@@ -96,8 +96,10 @@ sideband_pending__event(const struct sideband_pending_record *pending)
 /* Copy @event into the log. Return 0 or -ENOMEM. */
 int sideband_pending__add(struct sideband_store *store, const union perf_event *event,
 			  u64 time, u64 seq, u64 round);
-/* No record before @oldest_round is in the ring: so T can move on */
+/* No record before @oldest_round is in the ring: sort those that are settled by that */
 void sideband_pending__settle(struct sideband_pending *pending, u64 oldest_round);
+/* Let T move on */
+void sideband_pending__advance(struct sideband_pending *pending);
 /* Records of the index from @pending->first on, up to this one, can be applied */
 size_t sideband_pending__end_of_due(const struct sideband_pending *pending);
 /* Drop the oldest one */

@@ -71,20 +71,43 @@ static inline bool sideband_store__is_of_task(const union perf_event *event)
 
 /* The part of an address range that a mapping is visible in */
 struct sideband_segment {
+	struct rb_node		rb;
+	struct list_head	age;
 	u64			start;
 	u64			end;
 	struct sideband_record	*rec;
 };
 
-/*
- * The mappings of a process. Sorted by address, no overlaps. Shared by parent
- * and child after a fork, until one of them changes it.
+/**
+ * struct sideband_maps - The mappings of a process
+ * @refs:      parent and child share them after a fork, until one changes them
+ * @nr:	       segments
+ * @segments:  by address, no overlaps
+ * @transient: of memory without a file, or with one that is removed, oldest first
+ * @lasting:   all others, oldest first
  */
 struct sideband_maps {
 	unsigned int		refs;
 	unsigned int		nr;
-	unsigned int		alloc;
-	struct sideband_segment	*seg;
+	struct rb_root		segments;
+	struct list_head	transient;
+	struct list_head	lasting;
+};
+
+/**
+ * struct sideband_watched - Something whose end may not be told
+ * @list:  of all such things, who was looked at last at its end; or of those gone
+ * @key:   NULL: a task
+ * @gone:  it was found to be gone
+ * @round: in which
+ * @time:  no record that was made before is newer; 0: not known yet
+ */
+struct sideband_watched {
+	struct list_head		list;
+	const struct sideband_key	*key;
+	bool				gone;
+	u64				round;
+	u64				time;
 };
 
 struct sideband_process {
@@ -105,6 +128,7 @@ struct sideband_process {
 struct sideband_task {
 	struct rb_node		rb;
 	struct list_head	list;
+	struct sideband_watched	watched;
 	struct sideband_process	*process;
 	u32			tid;
 	u32			ptid;
@@ -128,6 +152,7 @@ enum sideband_kind {
 	SIDEBAND_TEXT_POKE,
 	SIDEBAND_CGROUP,
 	SIDEBAND_HW_ID,
+	SIDEBAND_KINDS,
 };
 
 struct sideband_key {
@@ -137,8 +162,16 @@ struct sideband_key {
 
 struct sideband_object {
 	struct rb_node		rb;
+	struct list_head	age;
+	struct sideband_watched	watched;
 	struct sideband_key	key;
 	struct sideband_record	*rec;
+};
+
+/* Objects of a kind, oldest first */
+struct sideband_kind_list {
+	struct list_head	list;
+	unsigned int		nr;
 };
 
 struct sideband_life;
@@ -160,6 +193,9 @@ struct sideband_lives {
 /**
  * struct sideband_store - see sideband-store.h
  * @sample_type: says what follows the body of a record
+ * @time_back:	 how far before a record's end its time is, 0: it has none
+ * @ops:	 how to ask the system; NULL: nobody to ask
+ * @priv:	 for @ops
  * @stats:	 what it holds, and what it has seen
  * @tasks:	 state at T: struct sideband_task by tid
  * @objects:	 state at T: struct sideband_object by key
@@ -171,11 +207,18 @@ struct sideband_lives {
  * @written:	 all records up to this number are in the file
  * @writing:	 all records up to this number are there, or are being written
  * @serials:	 numbers given to processes and tasks
- * @scratch:	 to build segments in
- * @nr_scratch:	 its size
+ * @spare:	 segments that no mapping has
+ * @nr_spare:	 as many
+ * @kinds:	 the objects again
+ * @watched:	 struct sideband_watched of what lives, as far as is known
+ * @gone:	 of what was found to be gone, in order of rounds
+ * @unwatched:	 so many came to be watched since the last look
  */
 struct sideband_store {
 	u64				sample_type;
+	size_t				time_back;
+	const struct sideband_ops	*ops;
+	void				*priv;
 	struct sideband_store_stats	stats;
 	struct rb_root			tasks;
 	struct rb_root			objects;
@@ -187,8 +230,12 @@ struct sideband_store {
 	u64				written;
 	u64				writing;
 	u64				serials;
-	struct sideband_segment		*scratch;
-	unsigned int			nr_scratch;
+	struct list_head		spare;
+	unsigned int			nr_spare;
+	struct sideband_kind_list	kinds[SIDEBAND_KINDS];
+	struct list_head		watched;
+	struct list_head		gone;
+	u64				unwatched;
 };
 
 /* sideband-store.c */
@@ -224,6 +271,13 @@ int sideband_maps__insert(struct sideband_store *store, struct sideband_process 
 /* Take away all mappings of @process that are older than @rec, or all if NULL */
 void sideband_maps__clear(struct sideband_store *store, struct sideband_process *process,
 			  const struct sideband_record *rec);
+/* In order of address. NULL: there is none. @maps can be NULL. */
+struct sideband_segment *sideband_maps__first(const struct sideband_maps *maps);
+struct sideband_segment *sideband_maps__next(const struct sideband_segment *seg);
+#define sideband_maps__for_each(seg, maps) \
+	for (seg = sideband_maps__first(maps); seg; seg = sideband_maps__next(seg))
+/* Free the spare segments but for @nr */
+void sideband_maps__trim(struct sideband_store *store, unsigned int nr);
 /* Is some part of @rec visible? */
 bool sideband_maps__has(const struct sideband_maps *maps, struct sideband_record *rec);
 
@@ -236,6 +290,8 @@ int sideband_tasks__apply(struct sideband_store *store, struct sideband_record *
 /* Apply an EXIT record, that nobody needs then */
 void sideband_tasks__apply_exit(struct sideband_store *store,
 				const struct perf_record_fork *exit, u64 time);
+/* The same without one */
+void sideband_tasks__end(struct sideband_store *store, struct sideband_task *task);
 struct sideband_task *sideband_tasks__find(struct sideband_store *store, u32 tid);
 struct sideband_process *sideband_tasks__find_process(struct sideband_store *store, u32 pid);
 void sideband_tasks__exit(struct sideband_store *store);
@@ -244,6 +300,21 @@ void sideband_tasks__exit(struct sideband_store *store);
 int sideband_objects__apply(struct sideband_store *store, struct sideband_record *rec);
 /* Forget what was kept for the file only, and is in it */
 void sideband_objects__written(struct sideband_store *store);
+void sideband_objects__end(struct sideband_store *store, struct sideband_object *obj);
 void sideband_objects__exit(struct sideband_store *store);
+
+/*
+ * sideband-ends.c: ends that no record tells
+ *
+ * Watch a task, or a cgroup, from now on. sideband_ends__unwatch() when it ends.
+ */
+void sideband_ends__watch(struct sideband_store *store, struct sideband_watched *watched);
+void sideband_ends__unwatch(struct sideband_watched *watched);
+/* Something was said of it: if it was thought to be gone, it's to be looked at again */
+void sideband_ends__doubt(struct sideband_store *store, struct sideband_watched *watched);
+/* Ask the system about some of what is watched. Now @round is being read. */
+void sideband_ends__look(struct sideband_store *store, u64 round);
+/* Let go of what is gone, and was before anything in the ring */
+void sideband_ends__apply(struct sideband_store *store, u64 oldest_round);
 
 #endif /* __PERF_SIDEBAND_STATE_H */

@@ -22,17 +22,49 @@
 #include <linux/zalloc.h>
 #include "sideband-state.h"
 
-struct sideband_store *sideband_store__new(u64 sample_type)
+/* The fields behind the body of a record, the last of them first */
+static const u64 trailer_fields[] = {
+	PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_CPU, PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_ID,
+	PERF_SAMPLE_TIME, PERF_SAMPLE_TID,
+};
+
+/* How far before the end of a record @field begins, 0: there is none */
+static size_t trailer_back(u64 sample_type, u64 field)
+{
+	size_t back = 0, i;
+
+	if (!(sample_type & field))
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(trailer_fields); i++) {
+		if (sample_type & trailer_fields[i])
+			back += sizeof(u64);
+		if (trailer_fields[i] == field)
+			break;
+	}
+	return back;
+}
+
+struct sideband_store *sideband_store__new(u64 sample_type, const struct sideband_ops *ops,
+					   void *priv)
 {
 	struct sideband_store *store = zalloc(sizeof(*store));
+	unsigned int i;
 
 	if (!store)
 		return NULL;
 	store->sample_type = sample_type;
+	store->time_back = trailer_back(sample_type, PERF_SAMPLE_TIME);
+	store->ops = ops;
+	store->priv = priv;
 	store->tasks = RB_ROOT;
 	store->objects = RB_ROOT;
 	INIT_LIST_HEAD(&store->untimed);
 	INIT_LIST_HEAD(&store->timed);
+	INIT_LIST_HEAD(&store->spare);
+	INIT_LIST_HEAD(&store->watched);
+	INIT_LIST_HEAD(&store->gone);
+	for (i = 0; i < SIDEBAND_KINDS; i++)
+		INIT_LIST_HEAD(&store->kinds[i].list);
 	return store;
 }
 
@@ -82,36 +114,27 @@ void sideband_store__put(struct sideband_store *store, struct sideband_record *r
 	store->stats.superseded++;
 }
 
-/* The fields behind the body of a record, the last of them first */
-static const u64 trailer_fields[] = {
-	PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_CPU, PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_ID,
-	PERF_SAMPLE_TIME, PERF_SAMPLE_TID,
-};
+/* No record that has one is shorter without */
+#define TRAILER_MIN	(sizeof(struct perf_event_header) + 2 * sizeof(u32))
 
 void *sideband_store__trailer(const struct sideband_store *store, union perf_event *event,
 			      u64 field)
 {
-	size_t back = 0, i;
+	size_t back = trailer_back(store->sample_type, field);
 
-	if (!(store->sample_type & field))
-		return NULL;
-	for (i = 0; i < ARRAY_SIZE(trailer_fields); i++) {
-		if (store->sample_type & trailer_fields[i])
-			back += sizeof(u64);
-		if (trailer_fields[i] == field)
-			break;
-	}
-	if (event->header.size < sizeof(event->header) + 2 * sizeof(u32) + back)
+	if (!back || event->header.size < TRAILER_MIN + back)
 		return NULL;
 	return (void *)event + event->header.size - back;
 }
 
+/* For each record: so where the time is was found out before */
 u64 sideband_store__time(const struct sideband_store *store, const union perf_event *event)
 {
-	const u64 *time = sideband_store__trailer(store, (union perf_event *)event,
-						  PERF_SAMPLE_TIME);
+	size_t size = event->header.size;
 
-	return time ? *time : 0;
+	if (!store->time_back || size < TRAILER_MIN + store->time_back)
+		return 0;
+	return *(const u64 *)((const void *)event + size - store->time_back);
 }
 
 bool sideband_store__wants(const union perf_event *event)
@@ -275,12 +298,18 @@ static void store__apply(struct sideband_store *store,
 	record__free(store, rec);
 }
 
-void sideband_store__prune(struct sideband_store *store, u64 oldest_round)
+void sideband_store__settle(struct sideband_store *store, u64 oldest_round)
+{
+	sideband_pending__settle(&store->pending, oldest_round);
+}
+
+void sideband_store__prune(struct sideband_store *store, u64 oldest_round, u64 round)
 {
 	struct sideband_pending *p = &store->pending;
 	size_t end;
 
 	sideband_pending__settle(p, oldest_round);
+	sideband_pending__advance(p);
 	end = sideband_pending__end_of_due(p);
 	sideband_lives__look(store, end);
 	while (p->first < end) {
@@ -288,6 +317,8 @@ void sideband_store__prune(struct sideband_store *store, u64 oldest_round)
 		sideband_pending__pop(store);
 	}
 	sideband_lives__forget(store);
+	sideband_ends__apply(store, oldest_round);
+	sideband_ends__look(store, round);
 }
 
 void sideband_store__begin_write(struct sideband_store *store)
@@ -317,7 +348,6 @@ void sideband_store__delete(struct sideband_store *store)
 	sideband_lives__exit(store);
 	sideband_tasks__exit(store);
 	sideband_objects__exit(store);
-	sideband_store__free(store, store->scratch,
-			     store->nr_scratch * sizeof(*store->scratch));
+	sideband_maps__trim(store, 0);
 	free(store);
 }

@@ -21,7 +21,9 @@
  * T is a time that no record of the ring is older than. What an exec, a newer
  * mapping, an exit and so on supersede is dropped when they are older than T,
  * not when they leave the ring. So the size of the store is bounded by the
- * tasks that live at T, and by the side-band between T and the ring.
+ * tasks that live at T, and by the side-band between T and the ring. Of ends that
+ * no record tells it asks the system. Of what even that can't tell, as munmap,
+ * there is a limit to how much is held.
  *
  * The order of records that leave the ring is the order in which the kernel's
  * buffers were read. One 'round' reads each of them once. A record of round N
@@ -39,6 +41,26 @@
 struct sideband_store;
 union perf_event;
 
+/*
+ * How many mappings of a process are held, and objects of a kind, and changes of the
+ * kernel's text among these
+ */
+#define SIDEBAND_MAX_MAPS	16384
+#define SIDEBAND_MAX_OBJECTS	8192
+#define SIDEBAND_MAX_POKES	65536
+
+/**
+ * struct sideband_ops - How a store asks for ends that no record tells, and tells some
+ * @task_is_gone:   is there no thread with this id any more?
+ * @cgroup_is_gone: is there no cgroup with this id any more? false: who knows.
+ * @forget_bpf:	    neither the ring nor the file has samples of this BPF program
+ */
+struct sideband_ops {
+	bool (*task_is_gone)(void *priv, u32 tid);
+	bool (*cgroup_is_gone)(void *priv, u64 id);
+	void (*forget_bpf)(void *priv, u32 id);
+};
+
 /* How long the state before a record is kept at least, in nanoseconds */
 #define SIDEBAND_STORE_LAG	1000000000ULL
 
@@ -50,6 +72,8 @@ union perf_event;
  * @superseded:	of these, no longer needed and freed
  * @malformed:	records refused with -EINVAL
  * @failed:	records lost because there was no memory
+ * @dropped:	mappings and objects given up because there were too many, although
+ *		samples may need them
  *
  * Now, and @max_bytes at most so far:
  * @records:	records held: @folded = @superseded + @records + those of @failed
@@ -63,6 +87,7 @@ struct sideband_store_stats {
 	u64	superseded;
 	u64	malformed;
 	u64	failed;
+	u64	dropped;
 
 	u64	records;
 	u64	bytes;
@@ -83,10 +108,13 @@ enum sideband_dump_mode {
  * sideband_store__new - Make an empty store
  * @sample_type: of the event that has the side-band, if attr.sample_id_all is
  *		 set for it, else 0. Says where records have pid and time.
+ * @ops:	 who to ask; NULL: nobody
+ * @priv:	 for @ops
  *
  * Return NULL if there is no memory.
  */
-struct sideband_store *sideband_store__new(u64 sample_type);
+struct sideband_store *sideband_store__new(u64 sample_type, const struct sideband_ops *ops,
+					   void *priv);
 void sideband_store__delete(struct sideband_store *store);
 
 /**
@@ -119,15 +147,24 @@ int sideband_store__fold(struct sideband_store *store, const union perf_event *e
 			 u64 time, u64 round);
 
 /**
+ * sideband_store__settle - Get ready what sideband_store__prune() needs
+ * @oldest_round: as there
+ *
+ * Need not be called. Costs less sooner, while what has left the ring is in the caches.
+ */
+void sideband_store__settle(struct sideband_store *store, u64 oldest_round);
+
+/**
  * sideband_store__prune - Free what no sample of the ring can need
  * @oldest_round: no record of an earlier round is in the ring any more. When
  *		  the ring is empty: the round in which it is filled next.
+ * @round: the one in which records are read now
  *
  * Costs as much as has left the ring, not as much as the store holds, and less
  * if processes have begun and ended since the last call. Call it when whole rounds
  * have left the ring. Until then records pile up.
  */
-void sideband_store__prune(struct sideband_store *store, u64 oldest_round);
+void sideband_store__prune(struct sideband_store *store, u64 oldest_round, u64 round);
 
 /* Gets a record, valid during the call only. Non-zero: stop, and return that. */
 typedef int (*sideband_record_t)(void *arg, const union perf_event *event);

@@ -46,6 +46,7 @@ static void store__link_task(struct sideband_store *store, struct sideband_task 
 	rb_link_node(&new->rb, parent, p);
 	rb_insert_color(&new->rb, &store->tasks);
 	list_add_tail(&new->list, &new->process->tasks);
+	sideband_ends__watch(store, &new->watched);
 	store->stats.tasks++;
 }
 
@@ -59,6 +60,7 @@ static void task__free(struct sideband_store *store, struct sideband_task *task)
 	sideband_store__put(store, task->namespaces);
 	sideband_store__put(store, task->itrace);
 	list_del(&task->list);
+	sideband_ends__unwatch(&task->watched);
 	rb_erase(&task->rb, &store->tasks);
 	sideband_store__free(store, task, sizeof(*task));
 	store->stats.tasks--;
@@ -82,7 +84,7 @@ static void process__put_if_gone(struct sideband_store *store, struct sideband_p
 		process__free(store, process);
 }
 
-static void task__exit(struct sideband_store *store, struct sideband_task *task)
+void sideband_tasks__end(struct sideband_store *store, struct sideband_task *task)
 {
 	struct sideband_process *process = task->process;
 
@@ -99,7 +101,7 @@ static void task__replace(struct sideband_store *store, struct sideband_task *ta
 	if (task == task->process->leader)
 		process__free(store, task->process);
 	else
-		task__exit(store, task);
+		sideband_tasks__end(store, task);
 }
 
 static struct sideband_task *process__add_task(struct sideband_store *store,
@@ -160,6 +162,7 @@ static int store__get_task(struct sideband_store *store, u32 pid, u32 tid,
 	process = task ? task->process : store__add_process(store, pid, rec);
 	if (!process)
 		return -ENOMEM;
+	sideband_ends__doubt(store, &process->leader->watched);
 
 	task = sideband_tasks__find(store, tid);
 	if (task && rec->time < task->born)
@@ -168,8 +171,12 @@ static int store__get_task(struct sideband_store *store, u32 pid, u32 tid,
 		task__replace(store, task);
 		task = NULL;
 	}
-	*taskp = task ?: process__add_task(store, process, tid, rec);
-	return *taskp ? 0 : -ENOMEM;
+	task = task ?: process__add_task(store, process, tid, rec);
+	if (!task)
+		return -ENOMEM;
+	sideband_ends__doubt(store, &task->watched);
+	*taskp = task;
+	return 0;
 }
 
 /* Put @rec in the place of an older one. Has it been put there? */
@@ -311,7 +318,7 @@ void sideband_tasks__apply_exit(struct sideband_store *store,
 	struct sideband_task *task = sideband_tasks__find(store, exit->tid);
 
 	if (task && task->process->pid == exit->pid && task->seen <= time)
-		task__exit(store, task);
+		sideband_tasks__end(store, task);
 }
 
 static int apply_to_task(struct sideband_store *store, struct sideband_record *rec)

@@ -46,12 +46,13 @@ struct chunk_list {
 
 /*
  * Side-band that was evicted while older records were taken: each one preceded
- * by the round in which it was read.
+ * by the round in which it was read. There is never more than @max.
  */
 struct set_aside {
 	unsigned char	*data;
 	size_t		used;
 	size_t		size;
+	size_t		max;
 };
 
 struct snapshot_ring {
@@ -113,6 +114,7 @@ struct snapshot_ring *snapshot_ring__new(size_t size, const struct snapshot_ring
 	ring->priv = priv;
 	ring->chunk_size = chunk_size(size);
 	ring->nr_max = size / ring->chunk_size + !!(size % ring->chunk_size);
+	ring->aside.max = max(size, SNAPSHOT_RING_MIN_ASIDE);
 	chunk_list__init(&ring->ring);
 	chunk_list__init(&ring->taken);
 	INIT_LIST_HEAD(&ring->free);
@@ -248,9 +250,14 @@ static struct visitor folder(struct snapshot_ring *ring)
 
 static int set_aside(void *arg, const union perf_event *event, u64 round)
 {
-	struct set_aside *aside = &((struct snapshot_ring *)arg)->aside;
+	struct snapshot_ring *ring = arg;
+	struct set_aside *aside = &ring->aside;
 	size_t size = sizeof(u64) + event->header.size;
 
+	if (aside->used + size > aside->max) {
+		ring->dropped.overrun++;
+		return 0;
+	}
 	if (aside->used + size > aside->size) {
 		size_t new_size = max(2 * aside->size, SNAPSHOT_RING_MAX_RECORD * 2);
 		void *data = realloc(aside->data, new_size);
@@ -366,6 +373,11 @@ int snapshot_ring__append(struct snapshot_ring *ring, const void *buf, size_t si
 void snapshot_ring__end_round(struct snapshot_ring *ring)
 {
 	ring->round++;
+}
+
+u64 snapshot_ring__round(const struct snapshot_ring *ring)
+{
+	return ring->round;
 }
 
 void snapshot_ring__take(struct snapshot_ring *ring)

@@ -25,7 +25,8 @@
  *	give_back() or release()
  *
  * What is taken is older than what is set aside, and that is older than the
- * ring. While something is taken all calls of the ops come from the reading
+ * ring. As much can be set aside as the ring holds, or SNAPSHOT_RING_MIN_ASIDE: if the
+ * reading thread is stuck for longer than that, side-band is lost, and counted. While something is taken all calls of the ops come from the reading
  * thread, else from the appending one: what they work on needs no lock. Handing
  * over between the threads is for the caller to synchronize.
  */
@@ -45,6 +46,8 @@ struct snapshot_ring;
 #define SNAPSHOT_RING_MIN_SIZE		(SNAPSHOT_RING_MAX_RECORD + 1)
 /* A ring and what is taken have to fit into the address space */
 #define SNAPSHOT_RING_MAX_SIZE		(SIZE_MAX / 8)
+/* So many bytes of side-band can be set aside, also if the ring is smaller */
+#define SNAPSHOT_RING_MIN_ASIDE		((size_t)SZ_4M)
 
 /**
  * struct snapshot_ring_ops - What the owner of a ring does with records
@@ -64,11 +67,13 @@ struct snapshot_ring_ops {
  * @samples:	samples
  * @wanted:	records that ops->wants
  * @lost:	records and samples that the kernel lost, as its records say
+ * @overrun:	of @wanted, those for which there was no room aside
  */
 struct snapshot_ring_count {
 	u64	samples;
 	u64	wanted;
 	u64	lost;
+	u64	overrun;
 };
 
 /**
@@ -108,6 +113,8 @@ int snapshot_ring__append(struct snapshot_ring *ring, const void *buf, size_t si
 
 /* All of the kernel's buffers have been read once more */
 void snapshot_ring__end_round(struct snapshot_ring *ring);
+/* The one that is being read now */
+u64 snapshot_ring__round(const struct snapshot_ring *ring);
 
 /**
  * snapshot_ring__take - Hand over all records of the ring

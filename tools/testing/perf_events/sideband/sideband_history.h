@@ -22,7 +22,7 @@ struct history_count {
 	unsigned long wrong;		/* that did not resolve as expected */
 	unsigned long leaks;		/* what the store held on to for nothing */
 	unsigned long dumps;
-	unsigned long folded, superseded, inherited, reused;
+	unsigned long folded, superseded, inherited, reused, gone;
 };
 
 /*

@@ -34,9 +34,9 @@ static void test_histories(unsigned int nr, u64 seed)
 		   count.samples, count.dumps, count.wrong);
 	tap_result(!count.leaks, "the store holds what lives, %lu times not", count.leaks);
 	tap_result(count.samples > 100 * nr && count.superseded > 100 * nr &&
-		   count.inherited > nr / 10 && count.reused > 10 * nr,
-		   "it was worth while: %lu folded, %lu superseded, %lu inherited, %lu ids reused",
-		   count.folded, count.superseded, count.inherited, count.reused);
+		   count.inherited > nr / 10 && count.reused > 10 * nr && count.gone > nr,
+		   "it was worth while: %lu folded, %lu superseded, %lu inherited, %lu ids reused, %lu gone",
+		   count.folded, count.superseded, count.inherited, count.reused, count.gone);
 }
 
 static void test_garbage(unsigned int nr, u64 seed)
