@@ -74,7 +74,7 @@ static bool parent_has_maps(struct sideband_store *store, struct sideband_proces
 		parent = NULL;
 	if (parent && parent->maps == process->maps)
 		return true;
-	sideband_maps__for_each(seg, process->maps) {
+	for (seg = sideband_maps__first(process->maps); seg; seg = sideband_maps__next(seg)) {
 		if (seg->rec->owner != process->serial &&
 		    !(parent && sideband_maps__has(parent->maps, seg->rec)))
 			return false;
@@ -111,7 +111,7 @@ static void writer__add_inherited_maps(struct writer *w, struct sideband_process
 		w->err = -ENOMEM;
 		return;
 	}
-	sideband_maps__for_each(seg, maps) {
+	for (seg = sideband_maps__first(maps); seg; seg = sideband_maps__next(seg)) {
 		if (seg->rec->owner != process->serial)
 			recs[nr++] = seg->rec;
 	}

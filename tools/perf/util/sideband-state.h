@@ -274,8 +274,6 @@ void sideband_maps__clear(struct sideband_store *store, struct sideband_process 
 /* In order of address. NULL: there is none. @maps can be NULL. */
 struct sideband_segment *sideband_maps__first(const struct sideband_maps *maps);
 struct sideband_segment *sideband_maps__next(const struct sideband_segment *seg);
-#define sideband_maps__for_each(seg, maps) \
-	for (seg = sideband_maps__first(maps); seg; seg = sideband_maps__next(seg))
 /* Free the spare segments but for @nr */
 void sideband_maps__trim(struct sideband_store *store, unsigned int nr);
 /* Is some part of @rec visible? */

@@ -58,10 +58,12 @@ static bool cgroup_is_gone(void *priv __maybe_unused, u64 id __maybe_unused)
 #ifdef HAVE_LIBBPF_SUPPORT
 static bool has_btf(const struct perf_env *env, u32 btf_id)
 {
+	const struct bpf_prog_info_node *node;
 	struct rb_node *n;
 
 	for (n = rb_first(&env->bpf_progs.infos); n; n = rb_next(n)) {
-		if (rb_entry(n, struct bpf_prog_info_node, rb_node)->info_linear->info.btf_id == btf_id)
+		node = rb_entry(n, struct bpf_prog_info_node, rb_node);
+		if (node->info_linear->info.btf_id == btf_id)
 			return true;
 	}
 	return false;
