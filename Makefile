@@ -37,7 +37,7 @@ shell: kernel perf	## a shell in the virtual machine, with perf
 bench: kernel perf	## benchmarks: a table and build/bench.tsv
 	@lab/bench/host
 
-bench-long: kernel perf	## memory and disk of perf record -M over ten minutes
+bench-long: kernel perf	## memory and dumps of perf record -M over ten minutes, two loads
 	@lab/bench/host --long 600
 
 check:		## the tests that take minutes; the last line counts them
