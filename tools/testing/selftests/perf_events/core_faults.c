@@ -2,7 +2,7 @@
 /*
  * Faults that the perf core once had, where AUX area tracing, its gates and buffers
  * pass: mappings that come and go, members of groups that are off or gone, signals
- * that are on their way when their event is closed.
+ * that are on their way when their event is closed, side-band of several events.
  *
  * Expected: each test passes, no event is left, the kernel is not tainted. Leaders that
  * have left their context are tested by aux_action_errors, groups that are taken apart
@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -21,6 +22,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <linux/bpf.h>
 
 #include "../kselftest_harness.h"
 #include "aux_common.h"
@@ -168,19 +170,26 @@ static void close_aux_pair(struct aux_pair *pair)
 	waitpid(pair->pid, NULL, 0);
 }
 
-/* Whether or not its AUX area can be mapped: that is no way to the control page. */
+/* Its AUX area can be mapped: that is no way to the control page. */
 TEST_F(core, redirected_aux_event_is_not_mapped)
 {
+	struct perf_event_mmap_page *page;
 	struct aux_pair pair;
 	void *area;
 
 	ASSERT_EQ(open_aux_pair(&pair), 0);
 	expect_no_map(_metadata, pair.other);
 	area = map_aux(pair.other);
+	ASSERT_NE(area, MAP_FAILED);
 	expect_no_map(_metadata, pair.other);
-	if (area != MAP_FAILED)
-		munmap(area, AUX_SIZE);
-	expect_no_map(_metadata, pair.other);
+
+	/* The end of its last mapping ends the redirection: the buffer is its own. */
+	munmap(area, AUX_SIZE);
+	page = map(pair.other);
+	ASSERT_NE(page, MAP_FAILED);
+	EXPECT_EQ(page->aux_size, 0);
+	EXPECT_EQ(pair.page->aux_size, AUX_SIZE);
+	munmap(page, SIZE);
 	close_aux_pair(&pair);
 }
 
@@ -508,6 +517,134 @@ TEST_F(core, event_with_a_signal_on_its_way)
 	for (i = 0; i < 20; i++)
 		trap_and_end(_metadata, i & 1);
 	ASSERT_EQ(nmi_at(""), 0);
+}
+
+/* --- Side-band that several events want --- */
+
+#define NR_WATCHERS	3
+
+struct watcher {
+	int		fd;
+	struct perf_event_mmap_page *page;
+};
+
+static int watch(struct watcher *watchers, void (*init)(struct perf_event_attr *attr, int n))
+{
+	struct perf_event_attr attr;
+
+	for (int n = 0; n < NR_WATCHERS; n++) {
+		attr_init(&attr, PERF_TYPE_SOFTWARE);
+		attr.config = PERF_COUNT_SW_DUMMY;
+		attr.disabled = 0;
+		attr.sample_id_all = 1;
+		attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+		init(&attr, n);
+		watchers[n].fd = perf_open(&attr, 0, -1, -1);
+		if (watchers[n].fd < 0)
+			return -1;
+		watchers[n].page = map(watchers[n].fd);
+		if (watchers[n].page == MAP_FAILED)
+			return -1;
+	}
+	return 0;
+}
+
+static void unwatch(struct watcher *watchers)
+{
+	for (int n = 0; n < NR_WATCHERS; n++) {
+		munmap(watchers[n].page, SIZE);
+		close(watchers[n].fd);
+	}
+}
+
+/* The last record of that type, which the buffer has not wrapped before */
+static const struct perf_event_header *last_record(const struct watcher *watcher, __u32 type)
+{
+	const char *data = (const char *)watcher->page + PAGE;
+	const struct perf_event_header *header, *found = NULL;
+	__u64 head = __atomic_load_n(&watcher->page->data_head, __ATOMIC_ACQUIRE);
+
+	for (__u64 pos = 0; pos < head; pos += header->size) {
+		header = (const struct perf_event_header *)(data + pos);
+		if (header->type == type)
+			found = header;
+	}
+	return found;
+}
+
+static void want_bpf(struct perf_event_attr *attr, int n)
+{
+	attr->ksymbol = 1;
+	attr->bpf_event = 1;
+}
+
+static int load_program(void)
+{
+	struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	union bpf_attr attr = {
+		.prog_type	= BPF_PROG_TYPE_SOCKET_FILTER,
+		.insn_cnt	= 2,
+		.insns		= (unsigned long)insns,
+		.license	= (unsigned long)"GPL",
+	};
+
+	return syscall(__NR_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
+}
+
+/* A base that is wrong: each event's record is longer than that of the one before. */
+TEST_F(core, records_of_bpf_programs)
+{
+	const struct perf_event_header *record;
+	struct watcher watchers[NR_WATCHERS];
+	int fd;
+
+	ASSERT_EQ(watch(watchers, want_bpf), 0);
+	fd = load_program();
+	if (fd < 0)
+		SKIP(return, "no BPF programs");
+	close(fd);
+
+	for (int n = 0; n < NR_WATCHERS; n++) {
+		record = last_record(&watchers[n], PERF_RECORD_BPF_EVENT);
+		ASSERT_NE(record, NULL);
+		/* Type, flags, id, tag, thread, time */
+		EXPECT_EQ(record->size, sizeof(*record) + 8 + 8 + 16);
+		record = last_record(&watchers[n], PERF_RECORD_KSYMBOL);
+		if (record)
+			EXPECT_EQ(record->size, last_record(&watchers[0], PERF_RECORD_KSYMBOL)->size);
+	}
+	unwatch(watchers);
+}
+
+static void want_maps(struct perf_event_attr *attr, int n)
+{
+	attr->mmap = 1;
+	attr->mmap2 = 1;
+	attr->build_id = n == 1;
+}
+
+TEST_F(core, build_ids_who_asks_for_them)
+{
+	const struct perf_event_header *record;
+	struct watcher watchers[NR_WATCHERS];
+	int fd = open("/proc/self/exe", O_RDONLY);
+	void *p;
+
+	ASSERT_EQ(watch(watchers, want_maps), 0);
+	p = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	ASSERT_NE(p, MAP_FAILED);
+	munmap(p, PAGE);
+	close(fd);
+
+	for (int n = 0; n < NR_WATCHERS; n++) {
+		record = last_record(&watchers[n], PERF_RECORD_MMAP2);
+		ASSERT_NE(record, NULL);
+		EXPECT_EQ(!!(record->misc & PERF_RECORD_MISC_MMAP_BUILD_ID), n == 1);
+	}
+	unwatch(watchers);
 }
 
 TEST_HARNESS_MAIN

@@ -25,15 +25,13 @@ int user_only_drop(void)
 	return seteuid(NOBODY);
 }
 
-int user_only_paranoid(const struct user_only *user, int paranoid)
+static int set_paranoid(const char *value)
 {
-	char text[16];
 	int ret;
 
-	snprintf(text, sizeof(text), "%d\n", paranoid);
 	if (seteuid(0))
 		return -1;
-	ret = write_file(PARANOID, text);
+	ret = write_file(PARANOID, value);
 
 	return user_only_drop() ? -1 : ret;
 }
@@ -43,7 +41,7 @@ int user_only_begin(struct user_only *user)
 	if (read_file(PARANOID, user->paranoid, sizeof(user->paranoid)))
 		return -1;
 
-	return user_only_paranoid(user, 2);
+	return set_paranoid("2");
 }
 
 int user_only_end(const struct user_only *user)
@@ -70,7 +68,6 @@ int user_records_open(struct user_records *rec, const struct perf_event_attr *at
 
 	all.sample_type |= SAMPLE_ALL;
 	all.sample_regs_intr = REGS;
-	all.exclude_callchain_kernel = attr->exclude_kernel;
 
 	memset(rec, 0, sizeof(*rec));
 	rec->fd = perf_open(&all, 0, -1, -1);

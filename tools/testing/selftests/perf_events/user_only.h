@@ -21,7 +21,6 @@ struct user_only {
 /* paranoid at 2, privileges dropped; and all back */
 int user_only_begin(struct user_only *user);
 int user_only_end(const struct user_only *user);
-int user_only_paranoid(const struct user_only *user, int paranoid);
 int user_only_drop(void);
 
 /* --- The records of an event --- */
