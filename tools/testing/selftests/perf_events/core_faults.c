@@ -276,6 +276,8 @@ TEST_F(core, mmap_against_last_munmap)
 			alone++;
 		else
 			shared++;
+		/* Room for the next rounds */
+		page->data_tail = page->data_head;
 		munmap(page, SIZE);
 		rounds++;
 	}
