@@ -159,8 +159,8 @@ static int test__config(struct test_suite *t __maybe_unused, int subtest __maybe
 	TEST_ASSERT_EQUAL("process tree", check_config(&opts, true), TEST_OK);
 	opts.target.per_thread = true;
 	TEST_ASSERT_EQUAL("per thread", check_config(&opts, false), TEST_OK);
-	opts.target.per_thread = false;
-	opts.target.one_buffer = false;
+
+	opts = default_opts();
 	opts.sample_cpu = true;
 	TEST_ASSERT_EQUAL("usual", check_config(&opts, true), TEST_OK);
 	return TEST_OK;

@@ -21,6 +21,8 @@
 
 #define ROUNDS	100
 
+PROGRAM_NEEDS(lacks_pmu("cpu"))
+
 FIXTURE(user_only)
 {
 	struct user_only user;
