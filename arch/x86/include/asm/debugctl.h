@@ -26,8 +26,12 @@
  * The same goes for an NMI that hits the owner between its N1 and N2: it finds
  * the new value, or puts in one of its own, which the owner finds at W1.
  *
- * This is for the BTS bits only. What else an NMI does to the register it undoes
- * before it returns: the PMI leaves the LBR bits as it found them.
+ * This is for the BTS bits only. Of the others, a PMI can change LBR: up to version 3 of
+ * architectural performance monitoring, the hardware clears it with a PMI if
+ * FREEZE_LBRS_ON_PMI is set. (From version 4 on it freezes the LBRs by a bit of
+ * GLOBAL_STATUS.) The PMI handler sets it again, so that what the writer has read holds
+ * true; unless the PMU is disabled. Then nobody but the writer that disables it, and is
+ * about to clear LBR itself, can be interrupted with LBR set.
  *
  * All of it is on one CPU, so program order is all the order there has to be.
  * wrmsr() is a compiler barrier.

@@ -727,29 +727,127 @@ TEST_F(bts, interrupts_while_paused)
 	expect_exact(_metadata, gated);
 }
 
-TEST_F(bts, full_while_paused)
+FIXTURE(bts_ack)
 {
-	struct late_trace to = { read_more, &self->t.trace };
+	struct bts_test t;
+};
+
+FIXTURE_VARIANT(bts_ack)
+{
+	const char *when;
+};
+
+FIXTURE_VARIANT_ADD(bts_ack, early)
+{
+	.when = "early",
+};
+
+FIXTURE_VARIANT_ADD(bts_ack, mid)
+{
+	.when = "mid",
+};
+
+FIXTURE_VARIANT_ADD(bts_ack, late)
+{
+	.when = "late",
+};
+
+FIXTURE_SETUP(bts_ack)
+{
 	struct gated *gated = &self->t.gated;
-	const char *wrong;
-	int load;
 
-	if (lacks_msr())
-		SKIP(return, "no %s", lacks_msr());
+	if (!has_model())
+		SKIP_SETUP("only the model is CPUs of all kinds");
 
-	/* More than what the kernel does from enabling on until the look at it */
+	memset(self, 0, sizeof(*self));
+	bts_init(gated);
+	gated->kind = gate_kind("nmi");
+	if (gated->kind->setup(&gated->spec, &gated->win))
+		SKIP_SETUP("no %s", gated->kind->needs);
+	ASSERT_EQ(rate_unlimit(&self->t.limit), 0);
+	ASSERT_EQ(model_ack(variant->when), 0);
+	gated->spec.exclude_kernel = false;
+	gated->spec.pid = -1;
+	gated->spec.cpu = gated->cpu;
 	gated->spec.aux_pages = 64;
-	load = gated_open_late(gated);
-	ASSERT_GE(load, 0);
-	wrong = gated_late_full(gated, &to);
-	EXPECT_EQ(NULL, wrong)
-		TH_LOG("%s %s", wrong, self->t.trace.error);
-	bts_finish(_metadata, gated, &self->t.trace);
-	close(load);
-	expect_exact(_metadata, gated);
+	gated->spec.watermark = 4096;
 }
 
-/* --- DEBUGCTL is not BTS's alone --- */
+FIXTURE_TEARDOWN(bts_ack)
+{
+	bts_trace_free(&self->t.trace);
+	gated_close(&self->t.gated);
+	rate_restore(&self->t.limit);
+	EXPECT_EQ(model_ack("cpu"), 0);
+	EXPECT_EQ(model_breaches(), 0);
+}
+
+/*
+ * With the kernel in the trace, BTS asks for interrupts in NMIs, too: in those of
+ * gates, and in its own ones once it is on again. Each comes behind that NMI.
+ */
+static void interrupts_in_nmis(struct __test_metadata *_metadata, struct bts_test *t)
+{
+	struct gated *gated = &t->gated;
+	__u64 end = clock_ns() + 20000000000ULL;
+
+	while (t->trace.records < 30) {
+		ASSERT_LT(clock_ns(), end)
+			TH_LOG("%lu AUX records", t->trace.records);
+		fire(true);
+		branches(20);
+		fire(false);
+		bts_read(_metadata, gated, &t->trace);
+		if (t->trace.truncated) {
+			t->trace.truncated = 0;
+			ASSERT_EQ(aux_group_enable(&gated->group), 0);
+		}
+	}
+}
+
+TEST_F(bts_ack, gates_by_nmi)
+{
+	bts_open(_metadata, &self->t.gated);
+	interrupts_in_nmis(_metadata, &self->t);
+	bts_finish(_metadata, &self->t.gated, &self->t.trace);
+	expect_exact(_metadata, &self->t.gated);
+}
+
+/*
+ * A VM exit clears DEBUGCTL, and KVM puts back what it had read before. An NMI in
+ * between has the last word.
+ */
+TEST_F(bts, debugctl_behind_vm_exit)
+{
+	struct gated *gated = &self->t.gated;
+	const char *missing = lacks_msr() ?: lacks_nmi_at_msr();
+	bool resumes, running;
+	const char *wrong;
+	int i;
+
+	if (missing)
+		SKIP(return, "no %s", missing);
+	if (!has_model())
+		SKIP(return, "VM exits without KVM need the model");
+
+	gated->spec.pid = -1;
+	gated->spec.cpu = gated->cpu;
+	gated->spec.overwrite = true;
+	bts_open(_metadata, gated);
+	for (i = 0; i < 8; i++) {
+		resumes = i & 1;
+		running = i & 2;
+		fire(running);
+		if (i & 4)
+			ASSERT_EQ(nmi_at_msr(&points[0], resumes ? TAG_RESUME : TAG_PAUSE), 0);
+		ASSERT_EQ(model_vmexit(), 0);
+		if (i & 4)
+			ASSERT_EQ(nmi_at_msr_off(), 1);
+		wrong = gated_check_level(gated, i & 4 ? resumes : running);
+		EXPECT_EQ(NULL, wrong)
+			TH_LOG("%s", wrong);
+	}
+}
 
 /*
  * Block stepping switches another bit of it with each switch to and from the

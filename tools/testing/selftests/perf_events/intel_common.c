@@ -144,6 +144,44 @@ int model_vmx(unsigned int us)
 	return write_file(MODEL_DIR "/vmx", text);
 }
 
+int model_vmexit(void)
+{
+	return write_file(MODEL_DIR "/vmexit", "1\n");
+}
+
+int model_suspend(void)
+{
+	return write_file(MODEL_DIR "/suspend", "1\n");
+}
+
+int model_mask(bool mask)
+{
+	return write_file(MODEL_DIR "/mask", mask ? "1\n" : "0\n");
+}
+
+int model_ack(const char *when)
+{
+	return write_file(MODEL_DIR "/ack", when);
+}
+
+__u64 kernel_symbol(const char *name)
+{
+	FILE *file = fopen("/proc/kallsyms", "re");
+	char line[512], symbol[256];
+	unsigned long long addr;
+	__u64 found = 0;
+
+	while (file && !found && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%llx %*c %255s", &addr, symbol) == 2 &&
+		    !strcmp(symbol, name))
+			found = addr;
+	}
+	if (file)
+		fclose(file);
+
+	return found;
+}
+
 const char *lacks_restart(void)
 {
 	return has_debugfs(RESTART) ?

@@ -51,6 +51,17 @@ void model_watch(void);
 long long model_breaches(void);
 /* VMX operation on this CPU, as KVM enters and leaves it, for @us microseconds */
 int model_vmx(unsigned int us);
+/* A VM exit on this CPU, and what KVM does about DEBUGCTL before and behind it */
+int model_vmexit(void);
+/* Suspend to RAM and back, of this CPU's trace */
+int model_suspend(void);
+/* Have LVTPC masked: no interrupts */
+int model_mask(bool mask);
+/* When the handler acknowledges the interrupt: "early", "mid", "late", or as the "cpu" */
+int model_ack(const char *when);
+
+/* Where a function of the kernel is; 0 if that is a secret */
+__u64 kernel_symbol(const char *name);
 
 /* ->stop() without PERF_EF_UPDATE, ->start(). NULL, or what is missing. */
 const char *lacks_restart(void);
@@ -60,12 +71,14 @@ int restart_event(int fd);
 
 #define MSR_DEBUGCTL		0x1d9
 #define MSR_GLOBAL_STATUS	0x38e
+#define GLOBAL_STATUS_TOPA	(1ULL << 55)
 #define MSR_GLOBAL_CTRL		0x38f
 #define MSR_GLOBAL_OVF_CTRL	0x390
 #define MSR_RTIT_OUTPUT_BASE	0x560
 #define MSR_RTIT_OUTPUT_MASK	0x561
 #define MSR_RTIT_CTL		0x570
 #define MSR_RTIT_STATUS		0x571
+#define RTIT_STATUS_STOPPED	0x20
 #define MSR_RTIT_LAST		0x587
 
 int msr_read(int cpu, unsigned int msr, __u64 *value);

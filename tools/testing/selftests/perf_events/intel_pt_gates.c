@@ -89,6 +89,30 @@ TEST_F(pt_errors, hardware_counter_as_gate)
 	EXPECT_EQ(perf_try_open(&cycles, -1), EINVAL);
 }
 
+/*
+ * BTS is what counts branches with a period of one, and collects them: too late for a
+ * gate. So a gate is a counter like others. As BTS it would not go with Intel PT.
+ */
+TEST_F(pt_errors, branches_as_gate)
+{
+	struct perf_event_attr branches;
+
+	attr_cycles(&branches, 2);
+	branches.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS;
+	branches.exclude_kernel = 1;
+	branches.disabled = 1;
+	if (perf_try_open(&branches, -1))
+		SKIP(return, "no hardware counter");
+
+	branches.sample_period = 1;
+	branches.aux_pause = 1;
+	EXPECT_EQ(perf_try_open(&branches, self->leader), 0);
+	branches.aux_pause = 0;
+	branches.aux_sample_size = 256;
+	branches.sample_type |= PERF_SAMPLE_AUX;
+	EXPECT_EQ(perf_try_open(&branches, self->leader), 0);
+}
+
 TEST_F(pt_errors, start_paused)
 {
 	/* One event of a PMU that is exclusive per task */
@@ -599,12 +623,13 @@ static void *copy_code(const struct window_code *code, char *path, size_t *len)
 }
 
 /* Returns what perf_set_filter() does. */
-static int filter_file(const struct gated *gated, const char *path, size_t len)
+static int filter_file(const struct gated *gated, const char *action,
+		       const char *path, size_t len)
 {
 	char filter[128];
 	int ret;
 
-	snprintf(filter, sizeof(filter), "filter 0x0/%#zx@%s", len, path);
+	snprintf(filter, sizeof(filter), "%s 0x0/%#zx@%s", action, len, path);
 	ret = perf_set_filter(gated->group.aux, filter);
 	unlink(path);
 
@@ -623,7 +648,7 @@ TEST_F(pt_level, address_filter)
 
 	pt_open(_metadata, gated);
 	run = copy_code(window_code(WINDOW_CALLS, 0), path, &len);
-	err = filter_file(gated, path, len);
+	err = filter_file(gated, "filter", path, len);
 	ASSERT_NE(MAP_FAILED, run)
 		TH_LOG("%s: %s", path, strerror(errno));
 	if (err)
@@ -651,6 +676,171 @@ TEST_F(pt_level, address_filter)
 }
 
 /* --- Full trace in a small area --- */
+
+/*
+ * A filter that stops the trace does so until it is resumed: each window has what ran
+ * ahead of that code.
+ */
+static void stopped_windows(struct __test_metadata *_metadata, struct gated *gated)
+{
+	char path[] = "/dev/shm/window.XXXXXX";
+	void (*run)(const struct window *win);
+	struct window win = { .loops = 100 };
+	size_t len;
+	int i;
+
+	pt_open(_metadata, gated);
+	run = copy_code(window_code(WINDOW_PLACES, 0), path, &len);
+	i = filter_file(gated, "stop", path, len);
+	ASSERT_NE(MAP_FAILED, run)
+		TH_LOG("%s: %s", path, strerror(errno));
+	if (i)
+		SKIP(return, "no address filters");
+
+	pt_enable(_metadata, gated);
+	for (i = 0; i < ROUNDS; i++) {
+		struct window_log *log = &gated->log[gated->nr++];
+
+		log->loops = LOOPS_UNKNOWN;
+		log->from = __rdtsc();
+		resume();
+		branches(50);
+		run(&win);
+		log->to = __rdtsc();
+		branches(1000);
+		pause_trace();
+	}
+	ASSERT_EQ(aux_group_disable(&gated->group), 0);
+}
+
+TEST_F(pt_level, resumed_behind_a_stop_filter)
+{
+	struct gated *gated = &self->gated;
+
+	stopped_windows(_metadata, gated);
+	pt_read(_metadata, gated, &self->trace);
+	EXPECT_EQ(pt_trace_match(&self->trace, gated->log, gated->nr, false), ROUNDS)
+		TH_LOG("%s", self->trace.error);
+	EXPECT_GE(self->trace.tnt, ROUNDS * 50);
+	EXPECT_LT(self->trace.tnt, ROUNDS * 100);
+	EXPECT_EQ(self->trace.truncated, 0);
+	expect_exact(_metadata, gated);
+}
+
+TEST_F(pt_level, resumed_behind_a_stop_filter_in_overwrite_mode)
+{
+	struct gated *gated = &self->gated;
+
+	gated->spec.overwrite = true;
+	stopped_windows(_metadata, gated);
+	ASSERT_EQ(pt_trace_read_overwrite(&self->trace, &gated->group), 0)
+		TH_LOG("%s", self->trace.error);
+	EXPECT_EQ(pt_trace_match(&self->trace, gated->log, gated->nr, false), ROUNDS)
+		TH_LOG("%s", self->trace.error);
+	EXPECT_GE(self->trace.tnt, ROUNDS * 50);
+	EXPECT_LT(self->trace.tnt, ROUNDS * 100);
+}
+
+/* Data for the trace, until a bit of a register is set; false if that takes too long */
+static bool trace_until(const struct gated *gated, unsigned int msr, __u64 bit)
+{
+	__u64 end = clock_ns() + 15000000000ULL, value = 0;
+	int i;
+
+	do {
+		for (i = 0; i < 100; i++)
+			syscall(__NR_getuid);
+	} while (clock_ns() < end && !msr_read(gated->cpu, msr, &value) &&
+		 !(value & bit));
+
+	return value & bit;
+}
+
+/*
+ * The trace runs into the end of the area, and the interrupt that tells so doesn't
+ * come: a resume does what the interrupt would have done.
+ */
+TEST_F(pt_level, resumed_without_the_interrupt)
+{
+	struct gated *gated = &self->gated;
+	int round;
+
+	if (!has_model())
+		SKIP(return, "the model masks the interrupt");
+	if (lacks_msr())
+		SKIP(return, "no %s", lacks_msr());
+
+	gated->spec.aux_pages = 4;
+	pt_open(_metadata, gated);
+	for (round = 1; round <= 3; round++) {
+		pt_enable(_metadata, gated);
+		resume();
+		ASSERT_EQ(model_mask(true), 0);
+		EXPECT_TRUE(trace_until(gated, MSR_RTIT_STATUS, RTIT_STATUS_STOPPED));
+		pause_trace();
+		resume();
+		pt_read(_metadata, gated, &self->trace);
+		EXPECT_GE(self->trace.truncated, (unsigned int)round);
+		ASSERT_EQ(model_mask(false), 0);
+	}
+
+	/* Full, it was disabled; there is room now. */
+	self->trace.tnt = 0;
+	pt_enable(_metadata, gated);
+	branches(1000);
+	pause_trace();
+	ASSERT_EQ(aux_group_disable(&gated->group), 0);
+	pt_read(_metadata, gated, &self->trace);
+	EXPECT_GE(self->trace.tnt, 1000);
+}
+
+/* The registers are lost, and the level is not. */
+static void suspended_windows(struct __test_metadata *_metadata, struct gated *gated,
+			      struct pt_trace *trace, bool whole_cpu)
+{
+	int i;
+
+	if (!has_model())
+		SKIP(return, "the model suspends");
+
+	if (whole_cpu) {
+		gated->spec.pid = -1;
+		gated->spec.cpu = gated->cpu;
+	}
+	pt_open(_metadata, gated);
+	pt_enable(_metadata, gated);
+	for (i = 0; i < ROUNDS; i++) {
+		ASSERT_EQ(gated_window(gated, 100), 0);
+		/* Paused, or in the middle of a window */
+		if (i & 1)
+			resume();
+		ASSERT_EQ(model_suspend(), 0);
+		if (i & 1) {
+			gated->log[gated->nr - 1].to = __rdtsc();
+			branches(50);
+			gated->log[gated->nr].from = __rdtsc();
+			pause_trace();
+			gated->log[gated->nr - 1].to = __rdtsc();
+		}
+	}
+	ASSERT_EQ(aux_group_disable(&gated->group), 0);
+	pt_read(_metadata, gated, trace);
+
+	EXPECT_EQ(pt_trace_match(trace, gated->log, gated->nr, false), ROUNDS)
+		TH_LOG("%s", trace->error);
+	EXPECT_GE(trace->tnt, ROUNDS * 100 + ROUNDS / 2 * 50);
+	expect_exact(_metadata, gated);
+}
+
+TEST_F(pt_level, suspend_of_a_cpu_event)
+{
+	suspended_windows(_metadata, &self->gated, &self->trace, true);
+}
+
+TEST_F(pt_level, suspend_of_a_task_event)
+{
+	suspended_windows(_metadata, &self->gated, &self->trace, false);
+}
 
 FIXTURE(pt_mode)
 {
@@ -965,6 +1155,95 @@ TEST_F(pt_mode, interrupts_in_start)
 	EXPECT_GE(self->trace.psb, (unsigned long)restarts);
 	close(ack);
 	close(off);
+}
+
+static void sample_often(struct gated *gated)
+{
+	int i;
+
+	for (i = 0; i < 20; i++)
+		soft_sample();
+}
+
+/*
+ * An AUX sample that the area's end hits right where the driver asks for the AUX
+ * transaction: what is traced is that function. The interrupt finds the area full, and
+ * ends the transaction.
+ */
+TEST_F(pt_mode, full_in_sample)
+{
+	__u64 place = kernel_symbol("perf_get_aux");
+	struct gated *gated = &self->gated;
+	char filter[64];
+	int sampler, round;
+
+	if (!place || !has_soft_places())
+		SKIP(return, "no address of perf_get_aux(), or no syscall tracepoints");
+
+	gated->spec.exclude_kernel = false;
+	gated->spec.exclude_user = true;
+	gated->spec.start_paused = false;
+	gated->spec.aux_pages = 2;
+	pt_open(_metadata, gated);
+	snprintf(filter, sizeof(filter), "filter %#llx/0x10", place);
+	if (perf_set_filter(gated->group.aux, filter))
+		SKIP(return, "no address filters");
+	sampler = aux_group_add_soft_sampler(&gated->group, &gated->spec, AT_SAMPLE,
+					     256);
+	ASSERT_GE(sampler, 0)
+		TH_LOG("%s", strerror(errno));
+
+	for (round = 0; round < 5; round++) {
+		pt_enable(_metadata, gated);
+		ASSERT_EQ(gated_wait_truncated(gated, sample_often), 0)
+			TH_LOG("not full within 20 seconds");
+		pt_read(_metadata, gated, &self->trace);
+	}
+	ASSERT_EQ(aux_group_disable(&gated->group), 0);
+	EXPECT_GE(self->trace.truncated, 5);
+	close(sampler);
+}
+
+/*
+ * What an event leaves behind: its interrupt, which was held back. It comes when
+ * another event traces in overwrite mode, and must not make that begin anew: it would
+ * overwrite what it has.
+ */
+TEST_F(pt_mode, interrupt_of_another_event)
+{
+	struct gated *gated = &self->gated;
+	int i, found;
+
+	if (!has_model())
+		SKIP(return, "the model masks the interrupt");
+	if (lacks_msr())
+		SKIP(return, "no %s", lacks_msr());
+
+	gated->spec.start_paused = false;
+	gated->spec.aux_pages = 8;
+	gated->spec.watermark = 4096;
+	pt_open(_metadata, gated);
+	ASSERT_EQ(model_mask(true), 0);
+	pt_enable(_metadata, gated);
+	EXPECT_TRUE(trace_until(gated, MSR_GLOBAL_STATUS, GLOBAL_STATUS_TOPA));
+	aux_group_disable(&gated->group);
+	gated_close(gated);
+
+	gated->spec.overwrite = true;
+	gated->spec.start_paused = true;
+	aux_group_init(&gated->group);
+	pt_open(_metadata, gated);
+	pt_enable(_metadata, gated);
+	/* An NMI of whatever kind has the handler look. */
+	for (i = 0; i < 5; i++)
+		logged_window(gated, 10);
+	ASSERT_EQ(model_mask(false), 0);
+	ASSERT_EQ(aux_group_disable(&gated->group), 0);
+	ASSERT_EQ(pt_trace_read_overwrite(&self->trace, &gated->group), 0)
+		TH_LOG("%s", self->trace.error);
+	found = pt_trace_match(&self->trace, gated->log, gated->nr, false);
+	EXPECT_EQ(found, 5)
+		TH_LOG("%s", self->trace.error);
 }
 
 /* --- Interrupts that come while the trace is paused --- */

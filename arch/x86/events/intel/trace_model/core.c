@@ -296,22 +296,45 @@ static void tm_show(void)
 	} while (!tm_is_current(seq));
 }
 
-/* An interrupt is delivered once, whoever is first here. */
+/*
+ * An interrupt is delivered once, whoever is first here. From now on an NMI may serve
+ * its purpose, so this is the moment at which it is sent.
+ */
 static u64 tm_take_pmi(struct tm_cpu *cpu, void *arg)
 {
 	bool pmi = cpu->pmi;
 
 	cpu->pmi = 0;
+	cpu->sent |= pmi;
 	return pmi;
+}
+
+/* The counters' interrupt waits as long as its bit in GLOBAL_STATUS does. */
+static u64 tm_lose_pmi(struct tm_cpu *cpu, void *arg)
+{
+	bool pmi = cpu->pmi & TM_PMI_BTS;
+
+	cpu->pmi &= ~TM_PMI_BTS;
+	return pmi;
+}
+
+static void tm_hold_pmi(unsigned int level, u8 pmi)
+{
+	if (pmi & TM_PMI_BTS && tm_apply(level, tm_lose_pmi, NULL))
+		tm_count(TM_STAT_PMI_LOST);
+	if (pmi & TM_PMI_STATUS)
+		tm_count(TM_STAT_PMI_HELD);
 }
 
 static void tm_deliver_pmi(unsigned int level)
 {
-	if (!tm_slot(this_cpu_read(tm_state.current_seq))->pmi)
+	u8 pmi = tm_slot(this_cpu_read(tm_state.current_seq))->pmi;
+
+	if (!pmi)
 		return;
 
 	if (!tm_pmi_allowed())
-		tm_count(TM_STAT_PMI_HELD);
+		tm_hold_pmi(level, pmi);
 	else if (tm_apply(level, tm_take_pmi, NULL))
 		tm_pmi_send();
 }
@@ -438,6 +461,8 @@ static void __init tm_parse_option(const char *option)
 		tm_config.filters = min_t(unsigned int, tm_config.filters, 4);
 		return;
 	}
+	if (strstarts(option, "ack=") && tm_ack_parse(option + 4, &tm_config.ack))
+		return;
 	for (i = 0; i < ARRAY_SIZE(tm_options); i++) {
 		if (!strcmp(option, tm_options[i].name)) {
 			*tm_options[i].flag = tm_options[i].value;

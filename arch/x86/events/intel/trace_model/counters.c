@@ -34,6 +34,7 @@
  * @planned: TSC at which the timer looks at @deadline; written by the timer
  * @poked: an NMI to look is on its way
  * @in_poke: its handler runs
+ * @owed: the NMI that came last is the interrupt: a driver has to claim it
  * @stray: an NMI is on its way whose purpose another one has served
  * @arm: on the CPU, to reach another one
  * @start: there, to start @timer
@@ -45,6 +46,7 @@ struct tm_watch {
 	u64		planned;
 	bool		poked;
 	bool		in_poke;
+	bool		owed;
 	bool		stray;
 	struct irq_work	arm;
 	struct irq_work	start;
@@ -53,6 +55,7 @@ struct tm_watch {
 };
 
 static DEFINE_PER_CPU(struct tm_watch, tm_watch);
+static bool tm_pmi_masked;
 static bool tm_watch_ready __ro_after_init;
 
 /*
@@ -158,7 +161,8 @@ void tm_counters_update(struct tm_cpu *cpu)
  * @cpu: model
  *
  * Return: TSC of the first overflow that interrupts; 0 if an interrupt waits for
- * being allowed; TM_NEVER if there is nothing to wait for.
+ * the local APIC; TM_NEVER if there is nothing to wait for, or tm_pmi_mask() tells
+ * when the waiting is over.
  */
 u64 tm_counters_deadline(const struct tm_cpu *cpu)
 {
@@ -168,7 +172,7 @@ u64 tm_counters_deadline(const struct tm_cpu *cpu)
 	bool irq;
 
 	if (cpu->pmi)
-		return 0;
+		return READ_ONCE(tm_pmi_masked) ? TM_NEVER : 0;
 	if (!cpu->global_ctrl)
 		return TM_NEVER;
 
@@ -215,7 +219,31 @@ bool tm_pmi_allowed(void)
 {
 	u32 lvtpc = apic_read(APIC_LVTPC);
 
-	return !(lvtpc & APIC_LVT_MASKED) && GET_APIC_DELIVERY_MODE(lvtpc) == APIC_MODE_NMI;
+	return !READ_ONCE(tm_pmi_masked) && !(lvtpc & APIC_LVT_MASKED) &&
+	       GET_APIC_DELIVERY_MODE(lvtpc) == APIC_MODE_NMI;
+}
+
+static u64 tm_look(struct tm_cpu *cpu, void *arg)
+{
+	tm_counters_update(cpu);
+	return 0;
+}
+
+static void tm_look_here(void *arg)
+{
+	tm_run(tm_look, NULL);
+}
+
+/**
+ * tm_pmi_mask() - mask the interrupt on all CPUs, as if LVTPC was masked
+ * @mask: or unmask it: what was held is delivered
+ *
+ * Context: task
+ */
+void tm_pmi_mask(bool mask)
+{
+	WRITE_ONCE(tm_pmi_masked, mask);
+	on_each_cpu(tm_look_here, NULL, 1);
 }
 
 /*
@@ -246,45 +274,58 @@ void tm_pmi_send(void)
 
 	tm_count(TM_STAT_PMI_RAISED);
 	apic_write(APIC_LVTPC, apic_read(APIC_LVTPC) | APIC_LVT_MASKED);
-	if (watch->in_poke)
-		return;
-
-	WRITE_ONCE(watch->poked, true);
-	tm_send_nmi_to_self();
+	if (!watch->in_poke)
+		tm_send_nmi_to_self();
 }
 
-static u64 tm_look(struct tm_cpu *cpu, void *arg)
+static u64 tm_arrive(struct tm_cpu *cpu, void *arg)
 {
-	tm_counters_update(cpu);
-	return 0;
+	bool sent = cpu->sent;
+
+	cpu->sent = false;
+	return sent;
 }
 
+/*
+ * The first of all handlers. A poke is the model's own, the interrupt is not: whether
+ * a driver claims it is what tm_unknown_nmi() asks.
+ */
 static int tm_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	struct tm_watch *watch = this_cpu_ptr(&tm_watch);
+	bool poked = READ_ONCE(watch->poked);
 
-	if (!READ_ONCE(watch->poked))
-		return NMI_DONE;
+	if (poked) {
+		WRITE_ONCE(watch->poked, false);
+		watch->in_poke = true;
+		tm_run(tm_look, NULL);
+		watch->in_poke = false;
+	}
 
-	WRITE_ONCE(watch->poked, false);
-	watch->stray = true;
-	watch->in_poke = true;
-	tm_run(tm_look, NULL);
-	watch->in_poke = false;
+	watch->owed = tm_run(tm_arrive, NULL);
+	watch->stray |= poked || watch->owed;
 
-	return NMI_HANDLED;
+	return poked && !watch->owed ? NMI_HANDLED : NMI_DONE;
 }
 
 NOKPROBE_SYMBOL(tm_nmi);
 
 /*
- * An NMI of someone else may come between @poked and the model's own NMI, which then
- * is nobody's. Errs towards swallowing one unknown NMI per poke.
+ * Nobody has claimed this NMI. If it is the interrupt, it would be an unknown NMI on
+ * hardware, and is counted.
+ *
+ * Otherwise, an NMI of someone else may have come between the decision to send one and
+ * the model's own NMI, which then is nobody's. Errs towards swallowing one unknown NMI,
+ * which is not an interrupt of the model, per poke.
  */
 static int tm_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	struct tm_watch *watch = this_cpu_ptr(&tm_watch);
 
+	if (watch->owed) {
+		tm_count(TM_STAT_PMI_UNCLAIMED);
+		return NMI_HANDLED;
+	}
 	if (!watch->stray)
 		return NMI_DONE;
 
@@ -397,6 +438,7 @@ void tm_counters_reset(unsigned int cpu)
 
 	WRITE_ONCE(watch->deadline, TM_NEVER);
 	WRITE_ONCE(watch->poked, false);
+	watch->owed = false;
 	watch->stray = false;
 }
 

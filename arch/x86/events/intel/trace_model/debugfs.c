@@ -12,9 +12,13 @@
 #include <linux/printk.h>
 #include <linux/seq_file.h>
 #include <linux/stacktrace.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include <asm/debugctl.h>
 #include <asm/perf_event.h>
+
+#include "../../perf_event.h"
 
 #include "trace_model.h"
 
@@ -41,6 +45,8 @@ static const char * const tm_stat_names[TM_NR_STATS] = {
 	[TM_STAT_MAX_NESTING]		= "max_nesting",
 	[TM_STAT_PMI_RAISED]		= "pmi_raised",
 	[TM_STAT_PMI_HELD]		= "pmi_held",
+	[TM_STAT_PMI_LOST]		= "pmi_lost",
+	[TM_STAT_PMI_UNCLAIMED]		= "pmi_unclaimed",
 	[TM_STAT_POKES]			= "pokes",
 	[TM_STAT_BYTES]			= "bytes",
 	[TM_STAT_PSBS]			= "psbs",
@@ -209,6 +215,87 @@ static int tm_vmx_set(void *data, u64 us)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(tm_vmx_fops, NULL, tm_vmx_set, "%llu\n");
 
+/*
+ * A VM exit, as KVM goes about it: with interrupts off. What it read beforehand is
+ * what it puts back, and an NMI may come in between.
+ */
+static int tm_vmexit_set(void *data, u64 val)
+{
+	unsigned long debugctl, flags;
+
+	local_irq_save(flags);
+	debugctl = get_debugctlmsr();
+	tm_clear_debugctl();
+	debugctl_restore(debugctl);
+	local_irq_restore(flags);
+
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(tm_vmexit_fops, NULL, tm_vmexit_set, "%llu\n");
+
+/* Suspend to RAM, of this CPU's trace: what the kernel calls on its way there and back. */
+static int tm_suspend_set(void *data, u64 val)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	intel_pt_suspend();
+	tm_lose_power();
+	intel_pt_wake_up();
+	local_irq_restore(flags);
+
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(tm_suspend_fops, NULL, tm_suspend_set, "%llu\n");
+
+/*
+ * The interrupt: masked, and acknowledged when
+ */
+
+static int tm_mask_set(void *data, u64 val)
+{
+	tm_pmi_mask(val);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(tm_mask_fops, NULL, tm_mask_set, "%llu\n");
+
+static int tm_ack_show(struct seq_file *m, void *v)
+{
+	seq_printf(m, "%s\n", tm_ack_word());
+	return 0;
+}
+
+static int tm_ack_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, tm_ack_show, NULL);
+}
+
+static ssize_t tm_ack_write(struct file *file, const char __user *ubuf, size_t len,
+			    loff_t *ppos)
+{
+	char word[8] = "";
+	enum tm_ack ack;
+
+	if (len >= sizeof(word))
+		return -EINVAL;
+	if (copy_from_user(word, ubuf, len))
+		return -EFAULT;
+	if (!tm_ack_parse(word, &ack))
+		return -EINVAL;
+
+	tm_ack_set(ack);
+	return len;
+}
+
+static const struct file_operations tm_ack_fops = {
+	.owner		= THIS_MODULE,
+	.open		= tm_ack_open,
+	.read		= seq_read,
+	.write		= tm_ack_write,
+	.llseek		= seq_lseek,
+	.release	= single_release,
+};
+
 static int __init tm_debugfs_init(void)
 {
 	struct dentry *dir;
@@ -220,6 +307,10 @@ static int __init tm_debugfs_init(void)
 	debugfs_create_file("breaches", 0400, dir, NULL, &tm_breaches_fops);
 	debugfs_create_file("stats", 0600, dir, NULL, &tm_stats_fops);
 	debugfs_create_file_unsafe("vmx", 0200, dir, NULL, &tm_vmx_fops);
+	debugfs_create_file_unsafe("vmexit", 0200, dir, NULL, &tm_vmexit_fops);
+	debugfs_create_file_unsafe("suspend", 0200, dir, NULL, &tm_suspend_fops);
+	debugfs_create_file_unsafe("mask", 0200, dir, NULL, &tm_mask_fops);
+	debugfs_create_file("ack", 0600, dir, NULL, &tm_ack_fops);
 	return 0;
 }
 fs_initcall(tm_debugfs_init);

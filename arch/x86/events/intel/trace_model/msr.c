@@ -7,6 +7,7 @@
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/string.h>
 
 #include <asm/msr-index.h>
 #include <asm/perf_event.h>
@@ -128,6 +129,8 @@ static u64 tm_write_ctl(struct tm_cpu *cpu, const struct tm_access *access)
 	bool was = cpu->ctl & RTIT_CTL_TRACEEN;
 	u64 val = access->val;
 
+	if (cpu->vmx)
+		return tm_fault(cpu, access, TM_BREACH_VMX);
 	if (!tm_ctl_valid(val))
 		return tm_fault(cpu, access, TM_BREACH_RESERVED);
 
@@ -141,8 +144,6 @@ static u64 tm_write_ctl(struct tm_cpu *cpu, const struct tm_access *access)
 
 	if (was)
 		return val == cpu->ctl ? 0 : tm_fault(cpu, access, TM_BREACH_LIVE_CTL);
-	if (cpu->vmx)
-		return tm_fault(cpu, access, TM_BREACH_VMX);
 
 	tm_trace_on(cpu, val);
 	return 0;
@@ -499,5 +500,47 @@ static u64 tm_vmx_op(struct tm_cpu *cpu, void *arg)
 void tm_set_vmx(bool on)
 {
 	tm_run(tm_vmx_op, &on);
+	tm_flow_update();
+}
+
+static u64 tm_clear_debugctl_op(struct tm_cpu *cpu, void *arg)
+{
+	bool was = tm_bts_on(cpu);
+
+	cpu->debugctl = 0;
+	if (was)
+		tm_bts_stop(cpu);
+	return 0;
+}
+
+/**
+ * tm_clear_debugctl() - what a VM exit does to DEBUGCTL
+ */
+void tm_clear_debugctl(void)
+{
+	tm_run(tm_clear_debugctl_op, NULL);
+	tm_flow_update();
+}
+
+static u64 tm_lose_power_op(struct tm_cpu *cpu, void *arg)
+{
+	if (cpu->ctl & RTIT_CTL_TRACEEN)
+		tm_trace_off(cpu, 0);
+
+	cpu->ctl = 0;
+	cpu->status = 0;
+	cpu->output_base = 0;
+	cpu->output_mask = TM_OUTPUT_LOW;
+	cpu->cr3_match = 0;
+	memset(cpu->addr, 0, sizeof(cpu->addr));
+	return 0;
+}
+
+/**
+ * tm_lose_power() - what suspend to RAM does to the trace's registers
+ */
+void tm_lose_power(void)
+{
+	tm_run(tm_lose_power_op, NULL);
 	tm_flow_update();
 }

@@ -45,6 +45,14 @@
 #define TM_MAX_STORES	16	/* of one operation */
 #define TM_MAX_BYTES	320
 
+/* When the drivers' handler unmasks LVTPC, which the interrupt has masked */
+enum tm_ack {
+	TM_ACK_CPU,	/* as for this model of CPU */
+	TM_ACK_EARLY,	/* first thing */
+	TM_ACK_MID,	/* before counters are enabled again */
+	TM_ACK_LATE,	/* last thing */
+};
+
 /**
  * struct tm_config - what the modelled CPU can do; constant after boot
  * @on: the model is asked for, its hooks are installed
@@ -55,6 +63,7 @@
  * @ptwrite: PTWRITE packets
  * @cr3_filter: RTIT_CR3_MATCH
  * @filters: number of address ranges
+ * @ack: when the interrupt is acknowledged, as of boot
  */
 struct tm_config {
 	bool		on;
@@ -65,6 +74,7 @@ struct tm_config {
 	bool		ptwrite;
 	bool		cr3_filter;
 	unsigned int	filters;
+	enum tm_ack	ack;
 };
 
 extern struct tm_config tm_config;
@@ -75,7 +85,7 @@ enum tm_breach {
 	TM_BREACH_LIVE_CTL,	/* RTIT_CTL, TraceEn stays set, another bit changes */
 	TM_BREACH_RESERVED,	/* reserved bit or value of a trace MSR */
 	TM_BREACH_STATUS,	/* TraceEn set with Error or Stopped in RTIT_STATUS */
-	TM_BREACH_VMX,		/* TraceEn set in VMX operation */
+	TM_BREACH_VMX,		/* RTIT_CTL written in VMX operation */
 	TM_BREACH_OUTPUT,	/* output base, mask or offset */
 	TM_BREACH_TOPA,		/* ToPA table or entry */
 	TM_BREACH_DEBUGCTL,	/* reserved bit of DEBUGCTL */
@@ -106,6 +116,8 @@ enum tm_stat {
 	TM_STAT_MAX_NESTING,
 	TM_STAT_PMI_RAISED,
 	TM_STAT_PMI_HELD,	/* operations that left one pending: LVTPC is masked */
+	TM_STAT_PMI_LOST,	/* of BTS, while LVTPC was masked */
+	TM_STAT_PMI_UNCLAIMED,	/* those that no driver took for its own */
 	TM_STAT_POKES,		/* NMIs to look for an overflow */
 	TM_STAT_BYTES,		/* of trace */
 	TM_STAT_PSBS,
@@ -135,6 +147,7 @@ enum tm_stat {
  * @count: counters as of @since, general ones first
  * @since: TSC
  * @pmi: interrupts requested and not delivered, TM_PMI_*
+ * @sent: the interrupt is on its way, as an NMI
  * @stat: how many of a statistic this operation adds; zero at its start
  * @breaches: bit mask of enum tm_breach, of this operation; zero at its start
  * @msr: number of the MSR that this operation writes, or zero
@@ -170,6 +183,7 @@ struct tm_cpu {
 	u8		pmi;
 #define TM_PMI_STATUS	BIT(0)	/* for a bit of @global_status, until that is cleared */
 #define TM_PMI_BTS	BIT(1)	/* for the DS area's threshold */
+	bool		sent;
 
 	struct {
 		u16	bytes;
@@ -242,6 +256,8 @@ int tm_read_msr(unsigned int msr, u64 *val);
 int tm_write_msr(unsigned int msr, u64 val, bool safe);
 void tm_trace_off(struct tm_cpu *cpu, u64 ctl);
 void tm_set_vmx(bool on);
+void tm_clear_debugctl(void);
+void tm_lose_power(void);
 
 /* output.c */
 void tm_out(struct tm_cpu *cpu, const void *bytes, unsigned int n);
@@ -252,17 +268,23 @@ void tm_counters_update(struct tm_cpu *cpu);
 u64 tm_counters_deadline(const struct tm_cpu *cpu);
 u64 tm_read_pmc(unsigned int counter);
 bool tm_pmi_allowed(void);
+void tm_pmi_mask(bool mask);
 void tm_pmi_send(void);
 void tm_timer_update(u64 deadline);
 void tm_counters_reset(unsigned int cpu);
+
+/* ack.c */
+bool tm_ack_parse(const char *word, enum tm_ack *ack);
+void tm_ack_set(enum tm_ack ack);
+const char *tm_ack_word(void);
 
 /* debugfs.c */
 void tm_report_breaches(const struct tm_cpu *cpu);
 
 /*
  * bts_store.c requests an interrupt with cpu->pmi |= TM_PMI_BTS; it is raised after
- * the operation's stores, as soon as the local APIC lets it. No bit of GLOBAL_STATUS
- * comes with it. DEBUGCTL's TR and BTS become both set, or no longer
+ * the operation's stores, or is lost if the local APIC doesn't let it. No bit of
+ * GLOBAL_STATUS comes with it. DEBUGCTL's TR and BTS become both set, or no longer
  * are: called with the new value in debugctl.
  */
 void tm_bts_start(struct tm_cpu *cpu);
