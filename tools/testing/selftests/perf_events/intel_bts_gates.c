@@ -784,7 +784,8 @@ FIXTURE_TEARDOWN(bts_ack)
 
 /*
  * With the kernel in the trace, BTS asks for interrupts in NMIs, too: in those of
- * gates, and in its own ones once it is on again. Each comes behind that NMI.
+ * gates, and in its own ones once it is on again. Each comes behind that NMI, and has
+ * something to do: an interrupt that nobody claims is a breach.
  */
 static void interrupts_in_nmis(struct __test_metadata *_metadata, struct bts_test *t)
 {
@@ -812,6 +813,93 @@ TEST_F(bts_ack, gates_by_nmi)
 	bts_finish(_metadata, &self->t.gated, &self->t.trace);
 	expect_exact(_metadata, &self->t.gated);
 }
+
+#define CYCLES	5000003
+
+/* They overflow in the handler of the interrupt. */
+TEST_F(bts_ack, gates_by_counter)
+{
+	struct gated *gated = &self->t.gated;
+	struct perf_event_attr attr;
+	int fd[2], i;
+
+	attr_cycles(&attr, CYCLES);
+	if (perf_try_open(&attr, -1))
+		SKIP(return, "no hardware counters");
+
+	ASSERT_EQ(gated_open(gated), 0)
+		TH_LOG("%s", strerror(errno));
+	for (i = 0; i < 2; i++) {
+		fd[i] = gated_open_cycles(gated, CYCLES + 1300018 * i, !i);
+		ASSERT_GE(fd[i], 0)
+			TH_LOG("%s", strerror(errno));
+	}
+	ASSERT_EQ(aux_group_enable(&gated->group), 0);
+	interrupts_in_nmis(_metadata, &self->t);
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(ioctl(fd[i], PERF_EVENT_IOC_DISABLE, 0), 0);
+	bts_finish(_metadata, gated, &self->t.trace);
+	close(fd[1]);
+	close(fd[0]);
+}
+
+/*
+ * The handler switches BTS off before all else, also where it hits the driver at work:
+ * no branch of it is in the trace.
+ */
+TEST_F(bts_ack, handler_is_not_traced)
+{
+	__u64 inside = kernel_symbol("intel_bts_interrupt");
+	struct gated *gated = &self->t.gated;
+	size_t traced = 0, i;
+	long hits = 0;
+
+	if (!inside || lacks_nmi_at_msr())
+		SKIP(return, "no address of intel_bts_interrupt(), or no %s",
+		     lacks_nmi_at_msr());
+
+	bts_open(_metadata, gated);
+	for (i = 0; i < 20; i++) {
+		aux_group_enable(&gated->group);
+		fire(true);
+		ASSERT_EQ(nmi_at_msr(&points[i & 1], TAG_NONE), 0);
+		do_restart(gated);
+		hits += nmi_at_msr_off();
+		fire(false);
+		bts_read(_metadata, gated, &self->t.trace);
+	}
+	bts_finish(_metadata, gated, &self->t.trace);
+
+	EXPECT_GE(hits, 20);
+	EXPECT_GT(self->t.trace.nr, 0);
+	for (i = 0; i < self->t.trace.nr; i++)
+		traced += self->t.trace.rec[i].to == inside;
+	EXPECT_EQ(traced, 0);
+}
+
+TEST_F(bts, full_while_paused)
+{
+	struct late_trace to = { read_more, &self->t.trace };
+	struct gated *gated = &self->t.gated;
+	const char *wrong;
+	int load;
+
+	if (lacks_msr())
+		SKIP(return, "no %s", lacks_msr());
+
+	/* More than what the kernel does from enabling on until the look at it */
+	gated->spec.aux_pages = 64;
+	load = gated_open_late(gated);
+	ASSERT_GE(load, 0);
+	wrong = gated_late_full(gated, &to);
+	EXPECT_EQ(NULL, wrong)
+		TH_LOG("%s %s", wrong, self->t.trace.error);
+	bts_finish(_metadata, gated, &self->t.trace);
+	close(load);
+	expect_exact(_metadata, gated);
+}
+
+/* --- DEBUGCTL is not BTS's alone --- */
 
 /*
  * A VM exit clears DEBUGCTL, and KVM puts back what it had read before. An NMI in

@@ -302,6 +302,42 @@ TEST_F(pt_inside, gates_in_vmx)
 	close(gate);
 }
 
+/* In VMX operation every write of CTL is a breach, one that changes nothing as well. */
+TEST_F(pt_inside, level_changes_in_vmx)
+{
+	struct gated *gated = &self->in.gated;
+	__u64 end = clock_ns() + 15000000000ULL;
+	struct perf_event_attr attr;
+	const char *wrong;
+	int gate[2], i;
+
+	if (!has_model())
+		SKIP(return, "VMX operation without KVM needs the model");
+
+	for (i = 0; i < 2; i++) {
+		attr_nmi(&attr, 1000000 + 300000 * i, 0);
+		attr.disabled = 1;
+		gate[i] = aux_group_add_gate(&gated->group, &gated->spec, &attr, i);
+		ASSERT_GE(gate[i], 0);
+		ASSERT_EQ(ioctl(gate[i], PERF_EVENT_IOC_ENABLE, 0), 0);
+	}
+	while (perf_count(gate[0]) < 10 || perf_count(gate[1]) < 10) {
+		ASSERT_LT(clock_ns(), end)
+			TH_LOG("not 10 gates of each kind within 15 seconds");
+		ASSERT_EQ(model_vmx(20000), 0);
+	}
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(ioctl(gate[i], PERF_EVENT_IOC_DISABLE, 0), 0);
+		gated->others += perf_count(gate[i]);
+	}
+	fire(variant->resumes);
+	wrong = gated_check_level(gated, variant->resumes);
+	EXPECT_EQ(NULL, wrong)
+		TH_LOG("%s", wrong);
+	close(gate[1]);
+	close(gate[0]);
+}
+
 /* --- AUX samples, in overwrite mode --- */
 
 FIXTURE(pt_inside_sample)

@@ -302,7 +302,7 @@ static void tm_show(void)
  */
 static u64 tm_take_pmi(struct tm_cpu *cpu, void *arg)
 {
-	bool pmi = cpu->pmi;
+	u8 pmi = cpu->pmi;
 
 	cpu->pmi = 0;
 	cpu->sent |= pmi;

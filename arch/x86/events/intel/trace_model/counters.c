@@ -274,15 +274,18 @@ void tm_pmi_send(void)
 
 	tm_count(TM_STAT_PMI_RAISED);
 	apic_write(APIC_LVTPC, apic_read(APIC_LVTPC) | APIC_LVT_MASKED);
-	if (!watch->in_poke)
-		tm_send_nmi_to_self();
+	if (watch->in_poke)
+		return;
+
+	watch->stray = true;
+	tm_send_nmi_to_self();
 }
 
 static u64 tm_arrive(struct tm_cpu *cpu, void *arg)
 {
-	bool sent = cpu->sent;
+	u8 sent = cpu->sent;
 
-	cpu->sent = false;
+	cpu->sent = 0;
 	return sent;
 }
 
@@ -297,33 +300,39 @@ static int tm_nmi(unsigned int cmd, struct pt_regs *regs)
 
 	if (poked) {
 		WRITE_ONCE(watch->poked, false);
+		watch->stray = true;
 		watch->in_poke = true;
 		tm_run(tm_look, NULL);
 		watch->in_poke = false;
 	}
 
 	watch->owed = tm_run(tm_arrive, NULL);
-	watch->stray |= poked || watch->owed;
 
 	return poked && !watch->owed ? NMI_HANDLED : NMI_DONE;
 }
 
 NOKPROBE_SYMBOL(tm_nmi);
 
+static u64 tm_unclaimed(struct tm_cpu *cpu, void *arg)
+{
+	tm_breach(cpu, TM_BREACH_UNCLAIMED);
+	return 0;
+}
+
 /*
- * Nobody has claimed this NMI. If it is the interrupt, it would be an unknown NMI on
- * hardware, and is counted.
+ * Nobody has claimed this NMI. If it is the interrupt, that is an error: it would be
+ * an unknown NMI on hardware.
  *
  * Otherwise, an NMI of someone else may have come between the decision to send one and
  * the model's own NMI, which then is nobody's. Errs towards swallowing one unknown NMI,
- * which is not an interrupt of the model, per poke.
+ * which is not an interrupt of the model, per NMI that the model has sent.
  */
 static int tm_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	struct tm_watch *watch = this_cpu_ptr(&tm_watch);
 
 	if (watch->owed) {
-		tm_count(TM_STAT_PMI_UNCLAIMED);
+		tm_run(tm_unclaimed, NULL);
 		return NMI_HANDLED;
 	}
 	if (!watch->stray)

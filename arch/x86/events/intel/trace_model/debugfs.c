@@ -46,7 +46,6 @@ static const char * const tm_stat_names[TM_NR_STATS] = {
 	[TM_STAT_PMI_RAISED]		= "pmi_raised",
 	[TM_STAT_PMI_HELD]		= "pmi_held",
 	[TM_STAT_PMI_LOST]		= "pmi_lost",
-	[TM_STAT_PMI_UNCLAIMED]		= "pmi_unclaimed",
 	[TM_STAT_POKES]			= "pokes",
 	[TM_STAT_BYTES]			= "bytes",
 	[TM_STAT_PSBS]			= "psbs",
@@ -67,6 +66,7 @@ static const char * const tm_breach_names[TM_NR_BREACHES] = {
 	[TM_BREACH_DS]		= "ds",
 	[TM_BREACH_BTS_INDEX]	= "bts_index",
 	[TM_BREACH_COUNTER]	= "counter",
+	[TM_BREACH_UNCLAIMED]	= "unclaimed",
 };
 
 static DEFINE_PER_CPU(unsigned long[TM_NR_BREACHES], tm_breaches);

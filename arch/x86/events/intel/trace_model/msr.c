@@ -275,15 +275,21 @@ static u64 *tm_counter(struct tm_cpu *cpu, unsigned int msr)
 	}
 }
 
-/* An interrupt that wasn't delivered is no more when its reason is taken away. */
+/*
+ * An interrupt that wasn't delivered is no more when its reason is taken away. One that
+ * is on its way comes nevertheless, but is not to be claimed: the handler does this in
+ * another NMI, whatever that came for.
+ */
 static u64 tm_acknowledge(struct tm_cpu *cpu, const struct tm_access *access)
 {
 	if (access->val & ~TM_STATUS_MASK)
 		return tm_fault(cpu, access, TM_BREACH_COUNTER);
 
 	cpu->global_status &= ~access->val;
-	if (!cpu->global_status)
+	if (!cpu->global_status) {
 		cpu->pmi &= ~TM_PMI_STATUS;
+		cpu->sent &= ~TM_PMI_STATUS;
+	}
 	return 0;
 }
 

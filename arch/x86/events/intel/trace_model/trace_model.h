@@ -92,6 +92,7 @@ enum tm_breach {
 	TM_BREACH_DS,		/* BTS enabled with an unusable DS area */
 	TM_BREACH_BTS_INDEX,	/* bts_index written while BTS is on */
 	TM_BREACH_COUNTER,	/* reserved bit of a counter's register */
+	TM_BREACH_UNCLAIMED,	/* an interrupt that no driver took for its own */
 	TM_NR_BREACHES
 };
 
@@ -117,7 +118,6 @@ enum tm_stat {
 	TM_STAT_PMI_RAISED,
 	TM_STAT_PMI_HELD,	/* operations that left one pending: LVTPC is masked */
 	TM_STAT_PMI_LOST,	/* of BTS, while LVTPC was masked */
-	TM_STAT_PMI_UNCLAIMED,	/* those that no driver took for its own */
 	TM_STAT_POKES,		/* NMIs to look for an overflow */
 	TM_STAT_BYTES,		/* of trace */
 	TM_STAT_PSBS,
@@ -147,7 +147,7 @@ enum tm_stat {
  * @count: counters as of @since, general ones first
  * @since: TSC
  * @pmi: interrupts requested and not delivered, TM_PMI_*
- * @sent: the interrupt is on its way, as an NMI
+ * @sent: those that are on their way, as an NMI that a driver has to claim, TM_PMI_*
  * @stat: how many of a statistic this operation adds; zero at its start
  * @breaches: bit mask of enum tm_breach, of this operation; zero at its start
  * @msr: number of the MSR that this operation writes, or zero
@@ -183,7 +183,7 @@ struct tm_cpu {
 	u8		pmi;
 #define TM_PMI_STATUS	BIT(0)	/* for a bit of @global_status, until that is cleared */
 #define TM_PMI_BTS	BIT(1)	/* for the DS area's threshold */
-	bool		sent;
+	u8		sent;
 
 	struct {
 		u16	bytes;
