@@ -26,9 +26,11 @@
  *
  * What is taken is older than what is set aside, and that is older than the
  * ring. As much can be set aside as the ring holds, or SNAPSHOT_RING_MIN_ASIDE: if the
- * reading thread is stuck for longer than that, side-band is lost, and counted. While something is taken all calls of the ops come from the reading
- * thread, else from the appending one: what they work on needs no lock. Handing
- * over between the threads is for the caller to synchronize.
+ * reading thread is stuck for longer than that, side-band is lost, and counted.
+ *
+ * While something is taken all calls of the ops come from the reading thread, else from
+ * the appending one: what they work on needs no lock. Handing over between the threads
+ * is for the caller to synchronize.
  */
 #include <linux/list.h>
 #include <linux/sizes.h>

@@ -58,11 +58,11 @@ try "takes no notice of who wants to be woken" \
 try "doesn't look again whether there is room" \
 	's/if (atomic_long_read(&sh->reserved) == head)/if (1)/'
 try "wants the reader for the beginning of a sample" \
-	's/shared_advance(&sh->wanted, \(.*\) + handle->shared_size)/shared_advance(\&sh->wanted, \1)/'
+	'/shared_advance(&sh->wanted/s/ + handle->shared_size//'
 try "takes an early wake-up for the one that was wanted" \
 	's/shared_advance(&sh->woken, upto)/shared_advance(\&sh->woken, wanted)/'
 try "lets two contexts write to the control page" \
-	's/atomic_cmpxchg_acquire(&sh->page_busy, 0, 1)/atomic_cmpxchg_acquire(\&sh->page_busy, 0, 0)/'
+	'/atomic_cmpxchg_acquire(&sh->page_busy/s/, 0, 1)/, 0, 0)/'
 try "lets any event write to the control page" \
 	's/if (event != READ_ONCE(rb->owner))/if (0)/'
 try "lets user space read the counter of the mapped event" \

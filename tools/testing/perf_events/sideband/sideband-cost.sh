@@ -10,8 +10,11 @@ set -euo pipefail
 count() {
 	valgrind --tool=cachegrind --cache-sim=yes --I1=32768,8,64 --D1=32768,8,64 \
 		--LL=1048576,16,64 --cachegrind-out-file=/dev/null "$program" "$1" "$data" 2>&1 |
-		sed 's/,//g' | awk '/^[0-9]+$/ { n = $1 } /I *refs:/ { i = $4 } /D1 *misses:/ { d = $4 }
-			/LLd misses:/ { l = $4 } END { print n, i, d, l }'
+		sed 's/,//g' | awk '/^[0-9]+$/ { n = $1 }
+			/I *refs:/ { i = $4 }
+			/D1 *misses:/ { d = $4 }
+			/LLd misses:/ { l = $4 }
+			END { print n, i, d, l }'
 }
 
 program=$1 data=$2

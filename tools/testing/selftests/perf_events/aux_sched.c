@@ -326,7 +326,7 @@ TEST_F(aux_sched, child_starts_paused)
  * runs. Were the two contexts exchanged, each would have the other's level.
  */
 static void pause_and_fork(struct __test_metadata *_metadata,
-			   FIXTURE_DATA(aux_sched) *self, bool close_gates)
+			   struct _test_data_aux_sched *self, bool close_gates)
 {
 	struct partner partner;
 	unsigned int before;

@@ -429,7 +429,7 @@ FIXTURE_TEARDOWN(aux_orphans)
 }
 
 static void open_orphans(struct __test_metadata *_metadata,
-			 FIXTURE_DATA(aux_orphans) *self)
+			 struct _test_data_aux_orphans *self)
 {
 	struct perf_event_attr attr;
 
@@ -485,7 +485,7 @@ static void do_fork(struct orphans *orphans, int task, int hold)
 	_exit(0);
 }
 
-static int start_task(FIXTURE_DATA(aux_orphans) *self, int i)
+static int start_task(struct _test_data_aux_orphans *self, int i)
 {
 	self->pid[i] = fork();
 	if (self->pid[i])
@@ -508,7 +508,7 @@ static int set_policy(int policy)
 	return sched_setscheduler(0, policy, &param);
 }
 
-static size_t gate_samples(FIXTURE_DATA(aux_orphans) *self)
+static size_t gate_samples(struct _test_data_aux_orphans *self)
 {
 	struct perf_records records = { };
 	size_t nr = -1;
@@ -522,7 +522,7 @@ static size_t gate_samples(FIXTURE_DATA(aux_orphans) *self)
 
 /* How many forks were there while the leader was closed? */
 static int close_while_tasks_fork(struct __test_metadata *_metadata,
-				  FIXTURE_DATA(aux_orphans) *self)
+				  struct _test_data_aux_orphans *self)
 {
 	struct orphans *orphans = self->orphans;
 	int task, i, between = 0;

@@ -59,7 +59,7 @@ int user_only_end(const struct user_only *user)
 	 PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_REGS_INTR |		\
 	 PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE)
 
-#define REGS		(1ULL << PERF_REG_X86_IP | 1ULL << PERF_REG_X86_SP)
+static const __u64 regs = 1ULL << PERF_REG_X86_IP | 1ULL << PERF_REG_X86_SP;
 
 int user_records_open(struct user_records *rec, const struct perf_event_attr *attr)
 {
@@ -67,7 +67,7 @@ int user_records_open(struct user_records *rec, const struct perf_event_attr *at
 	void *map;
 
 	all.sample_type |= SAMPLE_ALL;
-	all.sample_regs_intr = REGS;
+	all.sample_regs_intr = regs;
 
 	memset(rec, 0, sizeof(*rec));
 	rec->fd = perf_open(&all, 0, -1, -1);
