@@ -135,7 +135,8 @@
 /*
  * The smaller a block the sooner it is published under constant overlap, and the
  * less of the buffer lies idle because of I3. The larger, the fewer records touch
- * two, and the fewer counters there are: at most one for each eight pages.
+ * two, and the fewer counters there are: one for each eight pages in buffers of 2 MB
+ * and more.
  */
 #define SHARED_BLOCKS_LOG2		6
 #define SHARED_BLOCK_MIN_LOG2		9
@@ -143,7 +144,8 @@
 
 /*
  * perf_output_sample() counts samples in perf_buffer::events and looks further
- * when there are attr.wakeup_events of them: for a shared buffer there always are.
+ * when there are attr.wakeup_events of them: for a shared buffer there always are,
+ * up to this number.
  */
 #define SHARED_EVENTS			(INT_MAX / 2)
 
@@ -660,7 +662,7 @@ void perf_output_count_shared(struct perf_output_handle *handle, int wakeup_even
  * The control page describes the event that was mapped, as in a private buffer.
  * The others, who only write into the buffer, run on other CPUs at the same time
  * and leave it alone. Whoever comes while it is being written does so too: what it
- * would have written is as old as what is being written.
+ * would have written may be newer, and comes with the next update.
  *
  * Context: any, NMI included.
  * Return: true if it may, until perf_output_page_end().
