@@ -136,9 +136,11 @@
  * The smaller a block the sooner it is published under constant overlap, and the
  * less of the buffer lies idle because of I3. The larger, the fewer records touch
  * two, and the fewer counters there are: one for each eight pages in buffers of 2 MB
- * and more.
+ * to 32 MB. Larger buffers have larger blocks, as an NMI may have to look at all of
+ * them: when the writer that it interrupts has kept them from being published.
  */
 #define SHARED_BLOCKS_LOG2		6
+#define SHARED_BLOCKS_MAX_LOG2		10
 #define SHARED_BLOCK_MIN_LOG2		9
 #define SHARED_BLOCK_MAX_LOG2		15
 
@@ -657,24 +659,18 @@ void perf_output_count_shared(struct perf_output_handle *handle, int wakeup_even
 /**
  * perf_output_page_begin - may this context write what describes a counter?
  * @rb: shared buffer
- * @event: of which perf_event_update_userpage() wants to write
  *
- * The control page describes the event that was mapped, as in a private buffer.
- * The others, who only write into the buffer, run on other CPUs at the same time
- * and leave it alone. Whoever comes while it is being written does so too: what it
- * would have written may be newer, and comes with the next update.
+ * Whoever comes while it is being written, in an NMI or on another CPU, leaves it
+ * alone: what it would have written may be newer, and comes with the next update.
  *
  * Context: any, NMI included.
  * Return: true if it may, until perf_output_page_end().
  */
-bool perf_output_page_begin(struct perf_buffer *rb, struct perf_event *event)
+bool perf_output_page_begin(struct perf_buffer *rb)
 {
-	struct perf_output_shared *sh = rb->shared;
 	struct perf_event_mmap_page *page = rb->user_page;
 
-	if (event != READ_ONCE(rb->owner))
-		return false;
-	if (atomic_cmpxchg_acquire(&sh->page_busy, 0, 1))
+	if (atomic_cmpxchg_acquire(&rb->shared->page_busy, 0, 1))
 		return false;
 
 	/* Odd, whatever the reader may have made of it. */
@@ -732,8 +728,12 @@ static struct perf_output_shared *shared_alloc(struct perf_buffer *rb, bool back
 	unsigned int block_log2 = clamp_t(int, (int)size_log2 - SHARED_BLOCKS_LOG2,
 					  SHARED_BLOCK_MIN_LOG2,
 					  SHARED_BLOCK_MAX_LOG2);
-	size_t nr_blocks = size >> block_log2;
 	struct perf_output_shared *sh;
+	size_t nr_blocks;
+
+	if (size_log2 > block_log2 + SHARED_BLOCKS_MAX_LOG2)
+		block_log2 = size_log2 - SHARED_BLOCKS_MAX_LOG2;
+	nr_blocks = size >> block_log2;
 
 	sh = kzalloc(struct_size(sh, blocks, nr_blocks), GFP_KERNEL);
 	if (!sh)
@@ -770,6 +770,13 @@ int perf_output_share(struct perf_buffer *rb, bool backward)
 	rb->paused = 1;
 	rb->nest = PERF_NEST_SHARED;
 	local_set(&rb->events, SHARED_EVENTS);
+
+	/*
+	 * In one word, which perf_output_page_end() may change on another CPU as soon as
+	 * the event has its buffer: there nothing is left for perf_event_init_userpage()
+	 * to set in it.
+	 */
+	rb->user_page->cap_bit0_is_deprecated = 1;
 	rb->user_page->cap_output_shared = 1;
 	rb->shared = sh;
 	return 0;

@@ -128,6 +128,43 @@ TEST_F(core, redirected_event_is_not_mapped)
 	close(fd);
 }
 
+static int open_task_clock(void)
+{
+	struct perf_event_attr attr;
+
+	attr_init(&attr, PERF_TYPE_SOFTWARE);
+	attr.config = PERF_COUNT_SW_TASK_CLOCK;
+
+	return perf_open(&attr, 0, -1, -1);
+}
+
+/* The time before is written to the page when the event begins to count again. */
+static void enable_twice(int fd)
+{
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+TEST_F(core, control_page_of_one_event)
+{
+	int fd = open_task_clock(), other = open_task_clock();
+	struct perf_event_mmap_page *page = map(fd);
+
+	ASSERT_NE(page, MAP_FAILED);
+	ASSERT_EQ(ioctl(other, PERF_EVENT_IOC_SET_OUTPUT, fd), 0);
+
+	enable_twice(other);
+	EXPECT_EQ(page->time_enabled, 0);
+	EXPECT_EQ(page->offset, 0);
+	enable_twice(fd);
+	EXPECT_GT(page->time_enabled, 0);
+
+	munmap(page, SIZE);
+	close(other);
+	close(fd);
+}
+
 struct aux_pair {
 	int fd, other;		/* the latter's output goes to the former */
 	pid_t pid;		/* the latter's task */
