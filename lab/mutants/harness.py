@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Changes that a test in user space should find: each is built and run."""
+
+import hashlib
+import os
+import queue
+import re
+import resource
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+from changes import mutants_of_file
+from where import LINUX, OUT, digest_of
+
+HARNESS = "tools/testing/perf_events"
+UTIL = "tools/perf/util"
+SIDEBAND = [f"{UTIL}/sideband-{part}.c" for part in
+            ("store", "pending", "lives", "tasks", "maps", "objects", "dump", "ends", "system")]
+
+
+def unless_interrupted(done):
+    """What a key ended says nothing of the change."""
+    if done.returncode in (-signal.SIGINT, -signal.SIGTERM):
+        raise KeyboardInterrupt
+    return done
+
+
+class Tree:
+    """A copy of what the tests need of the kernel, of links, in which one file at a time
+    is changed."""
+
+    def __init__(self, number):
+        self.root = OUT / f"tree-{number}"
+        self.objects = OUT / f"objects-{number}"
+        shutil.rmtree(self.root, ignore_errors=True)
+        for path in ("kernel/events", HARNESS, UTIL):
+            shutil.copytree(LINUX / path, self.root / path, copy_function=os.symlink)
+        for path in ("include", "arch", "tools/include", "tools/lib", "tools/arch",
+                     "tools/perf/tests"):
+            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / path).symlink_to(LINUX / path)
+
+    def put(self, path, content):
+        file = self.root / path
+        file.unlink()
+        file.write_text(content)
+
+    def restore(self, path):
+        (self.root / path).unlink()
+        (self.root / path).symlink_to(LINUX / path)
+
+    def build(self, target):
+        """Without warnings: a change that leaves something unused is one all the same."""
+        objects = self.objects / target.name
+        programs = [str(objects / p.split()[0]) for p in target.programs]
+        for program in programs:
+            Path(program).unlink(missing_ok=True)
+        compiler = "ccache gcc -w" if shutil.which("ccache") else "gcc -w"
+        return unless_interrupted(subprocess.run(
+            ["make", "-s", "-C", str(self.root / target.directory),
+             f"O={objects}", f"CC={compiler}", *programs],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False))
+
+    def machine_code(self, target):
+        """A digest of the programs without symbols and lines."""
+        digest = hashlib.sha256()
+        for program in target.programs:
+            stripped = self.objects / target.name / "stripped"
+            subprocess.run(["strip", "-o", str(stripped),
+                            str(self.objects / target.name / program.split()[0])], check=True)
+            digest.update(stripped.read_bytes())
+        return digest.digest()
+
+    def test(self, target, cpu_limit):
+        """What fails first, or None. A program that takes more than its CPU time has failed,
+        too, and one that ends no more; a busy machine is no reason to."""
+        for program in target.programs:
+            name, *arguments = program.split()
+            try:
+                done = unless_interrupted(subprocess.run(
+                    [str(self.objects / target.name / name), *arguments], check=False,
+                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=900,
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU,
+                                                          (cpu_limit, cpu_limit))))
+            except subprocess.TimeoutExpired:
+                return f"{name}: does not end"
+            if done.returncode:
+                bad = re.search(r"^not ok.*", done.stdout.decode(errors="replace"), re.M)
+                return f"{name}: {bad.group() if bad else f'status {done.returncode}'}"
+        return None
+
+
+class Target:
+    """Files, where make builds their test programs, and how these are called."""
+
+    trees = queue.SimpleQueue()
+
+    def __init__(self, name, files, directory, programs, inputs=()):
+        self.name = name
+        self.files = files
+        self.directory = directory
+        self.programs = programs
+        self.inputs = [directory, HARNESS + "/tap.h", *inputs, *files]
+        self.cpu_limit, self.code = 3600, None
+
+    def mutants(self):
+        for path in self.files:
+            yield from mutants_of_file(self.name, path, (LINUX / path).read_text())
+
+    def digest(self):
+        return digest_of(self.inputs)
+
+    def prepare(self, workers):
+        """The tests of the unchanged code pass: how long, and what is its machine code?"""
+        if Target.trees.empty():
+            for number in range(workers):
+                Target.trees.put(Tree(number))
+        tree = Target.trees.get()
+        build = tree.build(self)
+        if build.returncode:
+            raise SystemExit(f"{self.name}: does not build:\n{build.stdout.decode()}")
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        failed = tree.test(self, self.cpu_limit)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if failed:
+            raise SystemExit(f"{self.name}: fails without any change: {failed}")
+        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        self.cpu_limit = int(5 + 4 * cpu)
+        self.code = tree.machine_code(self)
+        Target.trees.put(tree)
+
+    def verdict(self, mutant):
+        tree = Target.trees.get()
+        try:
+            tree.put(mutant.path, mutant.content())
+            if tree.build(self).returncode:
+                return "none, does not compile"
+            if tree.machine_code(self) == self.code:
+                return "none, same machine code"
+            failed = tree.test(self, self.cpu_limit)
+            return f"found by {failed}" if failed else "survived"
+        finally:
+            tree.restore(mutant.path)
+            Target.trees.put(tree)
+
+
+TARGETS = [
+    Target("aux_action", ["kernel/events/aux_action.c"], HARNESS,
+           ["aux_action_test", "aux_action_tsan"], ["include/linux/perf_aux_action.h"]),
+    Target("output_shared", ["kernel/events/output_shared.c"], HARNESS + "/output",
+           ["output_test", "output_test_tsan"],
+           ["kernel/events/ring_buffer.c", "kernel/events/internal.h"]),
+    Target("sideband", SIDEBAND, HARNESS + "/sideband", ["sideband_store_test 60"],
+           [f"{UTIL}/{name}" for name in
+            ("sideband-store.h", "sideband-state.h", "sideband-pending.h")]),
+    Target("snapshot-ring", [f"{UTIL}/snapshot-ring.c"], HARNESS + "/ring",
+           ["snapshot_ring_test"], [f"{UTIL}/snapshot-ring.h",
+                                    "tools/perf/tests/snapshot-ring.c"]),
+]

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Changes of the kernel that a kselftest should find. All of them are in one kernel, and a
+parameter of each boot selects one: a change costs a boot and its tests, no build."""
+
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from changes import mutants_of_file
+from switches import with_switches
+from where import BUILD, LAB, LINUX, OUT, digest_of
+
+KERNEL = BUILD / "kernel-mutants"
+KSELFTESTS = BUILD / "check/kselftest/perf_events"
+TESTS = ["tools/testing/selftests/perf_events", "arch/x86/events/intel/trace_model"]
+FAILED = re.compile(r"(?:# )?(not ok.*|Bail out!.*)")
+QEMU_FAULT = 90
+
+
+class KernelTarget:
+    """The lines that the series adds to a file of the kernel."""
+
+    def __init__(self, name, path, programs):
+        self.name, self.path, self.programs = name, path, programs
+        self.parameter = "mutant_" + Path(path).stem
+        self.source, self.chosen = None, {}
+
+    def switch(self):
+        """The source with all changes in it."""
+        text = (LINUX / self.path).read_text()
+        added = self.added_lines()
+        mutants = [m for m in mutants_of_file(self.name, self.path, text) if m.line in added]
+        self.source, self.chosen = with_switches(text, mutants, self.parameter)
+
+    def added_lines(self):
+        diff = subprocess.run(["git", "-C", str(LINUX), "diff", "-U0", "base", "--", self.path],
+                              check=True, stdout=subprocess.PIPE, text=True).stdout
+        lines = set()
+        for first, count in re.findall(r"^@@ \S+ \+(\d+)(?:,(\d+))? @@", diff, re.M):
+            lines.update(range(int(first), int(first) + int(count or 1)))
+        return lines
+
+    def mutants(self):
+        self.switch()
+        return self.chosen.values()
+
+    def digest(self):
+        return digest_of(TESTS)
+
+    def prepare(self, workers):
+        """Builds the kernel, and sees the tests pass without a change."""
+        del workers
+        build_kernel()
+        failed = self.test(0)
+        if failed:
+            raise SystemExit(f"{self.name}: fails without any change: {failed}")
+
+    def verdict(self, mutant):
+        number = next(n for n, m in self.chosen.items() if m is mutant)
+        failed = self.test(number)
+        return f"found by {failed}" if failed else "survived"
+
+    def test(self, number):
+        """What fails first, or None."""
+        for program in self.programs:
+            failed = boot_again(program, f"{self.parameter}={number}")
+            if failed:
+                return f"{program}: {failed}"
+        return None
+
+
+def boot_again(program, parameter):
+    """What fails. The known faults of QEMU say nothing of the change: then once more."""
+    for _ in range(3):
+        with tempfile.TemporaryDirectory(dir=OUT) as work:
+            failed, status = boot(program, parameter, Path(work))
+        if failed or status != QEMU_FAULT:
+            break
+    return failed or (f"status {status}" if status else None)
+
+
+def boot(program, parameter, work):
+    """The first test that fails, which ends the run, and the status of lab/run."""
+    command = [str(LAB / "run"), "--kernel", "mutants", "--model", "--mem", "2048",
+               "--timeout", "900", "--append", parameter, "--console", str(work / "console"),
+               "--", str(KSELFTESTS / program)]
+    with subprocess.Popen(command, cwd=KSELFTESTS, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace") as run:
+        for line in run.stdout:
+            failed = FAILED.match(line)
+            if failed:
+                run.terminate()
+                return failed.group(1), run.wait()
+    return None, run.returncode
+
+
+def build_kernel():
+    """With the changed files mounted over the tree's, which nobody but the build sees."""
+    mounts = []
+    for target in TARGETS:
+        target.switch()
+        file = OUT / Path(target.path).name
+        if not file.exists() or file.read_text() != target.source:
+            file.write_text(target.source)
+        mounts.append(f"mount --bind '{file}' '{LINUX / target.path}'")
+    if not KERNEL.exists():
+        shutil.copytree(BUILD / "kernel-default", KERNEL, symlinks=True)
+    subprocess.run(["unshare", "--map-root-user", "--mount", "sh", "-ec",
+                    "\n".join([*mounts, f"'{LAB}/build-kernel' --name mutants"])], check=True)
+
+
+TARGETS = [
+    KernelTarget("intel-pt", "arch/x86/events/intel/pt.c", ["intel_pt_gates", "intel_pt_inside"]),
+    KernelTarget("intel-bts", "arch/x86/events/intel/bts.c", ["intel_bts_gates"]),
+]

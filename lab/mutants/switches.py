@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0
+"""All changes of a file in one source: mutant_is(N) selects one of them at run time."""
+
+import re
+
+from changes import closing, code_of, functions_of
+
+PARENTHESES = re.compile(r"\b(if|while|for|switch) \(")
+LABEL = re.compile(r"^\s*(?:case\b[^?]*|default|\w+)$")
+DECLARATION = re.compile(r"(?:(?:const|struct|unsigned|static|enum) )*\w+ \**\w+ = ")
+
+
+def heads_of(code, begin, end):
+    """(keyword, begin, end) of what is in the parentheses of if, while, for and switch."""
+    return [(match.group(1), match.end(), closing(code, match.end() - 1) - 1)
+            for match in PARENTHESES.finditer(code, begin, end)]
+
+
+def statement_of(code, at, begin, heads):
+    """Where the statement around @at begins, and the semicolon that ends it."""
+    ends = {stop for _, _, stop in heads}
+    first = at
+    while first > begin and code[first - 1] not in ";{}" and first - 1 not in ends:
+        line = code[code.rfind("\n", 0, first) + 1:first - 1]
+        if code[first - 1] == ":" and LABEL.match(line):
+            break
+        first -= 1
+    first += re.match(r"\s*(?:(?:else|do)\b\s*)?", code[first:at]).end()
+    return first, code.find(";", at)
+
+
+def has_comma(text):
+    depth = 0
+    for char in text:
+        depth += (char in "([{") - (char in ")]}")
+        if char == "," and not depth:
+            return True
+    return False
+
+
+def unit_of(mutant, code, begin, heads):
+    """What there has to be twice, to choose from: ("condition", "value" or "statement",
+    begin, end); or None, where nothing can be chosen."""
+    for keyword, first, stop in heads:
+        if first <= mutant.start and mutant.stop <= stop:
+            return None if keyword == "for" else ("condition", first, stop)
+    first, stop = statement_of(code, mutant.start, begin, heads)
+    text = code[first:stop]
+    declaration = DECLARATION.match(text)
+    if declaration:
+        first += declaration.end()
+    elif text.startswith("return ") and mutant.rule != "delete":
+        first += len("return ")
+    elif text.startswith(("case ", "for ")):
+        return None
+    else:
+        return "statement", first, stop + 1
+    if code[first] == "{" or has_comma(code[first:stop]):
+        return None
+    return "value", first, stop
+
+
+def choice(kind, old, alternatives):
+    """alternatives: of (number, text)"""
+    if kind == "statement":
+        cases = "".join(f"if (mutant_is({number})) {{ {text} }} else "
+                        for number, text in alternatives)
+        return f"{{ {cases}{{ {old} }} }}"
+    truth = "!!" if kind == "condition" else ""
+    cases = "".join(f"mutant_is({number}) ? {truth}({text}) : "
+                    for number, text in alternatives)
+    return f"({cases}{truth}({old}))"
+
+
+def with_switches(text, mutants, name):
+    """The source with all @mutants of it that can be chosen at run time, and those: by the
+    number that the kernel parameter @name gives."""
+    code = code_of(text)
+    units, chosen = {}, {}
+    bodies = list(functions_of(code))
+    for number, mutant in enumerate(mutants, 1):
+        begin, end = next((b, e) for _, b, e in bodies if b <= mutant.start < e)
+        unit = unit_of(mutant, code, begin + 1, heads_of(code, begin, end))
+        if unit:
+            units.setdefault(unit, []).append(number)
+            chosen[number] = mutant
+    for (kind, first, stop), numbers in sorted(units.items(), key=lambda u: -u[0][1]):
+        alternatives = []
+        for number in numbers:
+            mutant = chosen[number]
+            alternatives.append((number, mutant.text[first:mutant.start] + mutant.new +
+                                 mutant.text[mutant.stop:stop]))
+        text = text[:first] + choice(kind, text[first:stop], alternatives) + text[stop:]
+    return f"""#include <linux/moduleparam.h>
+static int mutant;
+core_param({name}, mutant, int, 0444);
+#define mutant_is(number) unlikely(mutant == (number))
+#line 1
+{text}""", chosen

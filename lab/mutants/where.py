@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Where things are, and what they contain."""
+
+import hashlib
+from pathlib import Path
+
+LAB = Path(__file__).resolve().parent.parent
+BUILD = LAB.parent / "build"
+LINUX = BUILD / "linux"
+OUT = BUILD / "mutants"
+
+
+def digest_of(paths):
+    """Of files and folders of the kernel tree."""
+    digest = hashlib.sha256()
+    for path in paths:
+        path = LINUX / path
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file() and "build" not in file.parts[len(LINUX.parts):]:
+                digest.update(str(file).encode() + file.read_bytes())
+    return digest.hexdigest()
