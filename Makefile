@@ -65,7 +65,7 @@ check-long:	## minutes of races, many millions of records, deep models (slow)
 	@lab/check long
 
 check-mutants: compose	## one-line faults in the series' code: do the tests find them? (slow)
-	@lab/mutants
+	@lab/mutants/run
 
 fuzz: compose	## random calls of perf, half an hour each with KASAN and with KCSAN (slow)
 	@lab/fuzz --minutes 30 debug kcsan

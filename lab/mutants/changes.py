@@ -83,6 +83,8 @@ def values(code, begin, end):
 def statements(code, begin, end):
     for match in STATEMENT.finditer(code, begin, end):
         start = match.start() + len(match.group()) - len(match.group().lstrip())
+        if not code[begin:start].rstrip().endswith((";", "{", "}", ")", ":", "else", "do")):
+            continue
         stop = code.find(";", start)
         while 0 <= stop < end and code.count("(", start, stop) != code.count(")", start, stop):
             stop = code.find(";", stop + 1)

@@ -13,7 +13,7 @@ from switches import with_switches
 from where import BUILD, LAB, LINUX, OUT, digest_of
 
 KERNEL = BUILD / "kernel-mutants"
-KSELFTESTS = BUILD / "check/kselftest/perf_events"
+KSELFTESTS = BUILD / "kselftest/perf_events"
 TESTS = ["tools/testing/selftests/perf_events", "arch/x86/events/intel/trace_model"]
 FAILED = re.compile(r"(?:# )?(not ok.*|Bail out!.*)")
 QEMU_FAULT = 90
@@ -105,6 +105,8 @@ def build_kernel():
         if not file.exists() or file.read_text() != target.source:
             file.write_text(target.source)
         mounts.append(f"mount --bind '{file}' '{LINUX / target.path}'")
+    subprocess.run([LAB / "build-kernel"], check=True)
+    subprocess.run([LAB / "build-kselftests"], check=True)
     if not KERNEL.exists():
         shutil.copytree(BUILD / "kernel-default", KERNEL, symlinks=True)
     subprocess.run(["unshare", "--map-root-user", "--mount", "sh", "-ec",

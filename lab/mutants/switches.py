@@ -92,6 +92,7 @@ def with_switches(text, mutants, name):
                                  mutant.text[mutant.stop:stop]))
         text = text[:first] + choice(kind, text[first:stop], alternatives) + text[stop:]
     return f"""#include <linux/moduleparam.h>
+#undef pr_fmt
 static int mutant;
 core_param({name}, mutant, int, 0444);
 #define mutant_is(number) unlikely(mutant == (number))
