@@ -4,7 +4,6 @@
 import hashlib
 import os
 import queue
-import re
 import resource
 import shutil
 import signal
@@ -12,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 from changes import mutants_of_file
+from tap import first_failure
 from where import LINUX, OUT, digest_of
 
 HARNESS = "tools/testing/perf_events"
@@ -75,20 +75,17 @@ class Tree:
 
     def test(self, target, cpu_limit):
         """What fails first, or None. A program that takes more than its CPU time has failed,
-        too, and one that ends no more; a busy machine is no reason to."""
+        too; a busy machine is no reason to."""
         for program in target.programs:
             name, *arguments = program.split()
-            try:
-                done = unless_interrupted(subprocess.run(
-                    [str(self.objects / target.name / name), *arguments], check=False,
-                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=900,
-                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU,
-                                                          (cpu_limit, cpu_limit))))
-            except subprocess.TimeoutExpired:
-                return f"{name}: does not end"
-            if done.returncode:
-                bad = re.search(r"^not ok.*", done.stdout.decode(errors="replace"), re.M)
-                return f"{name}: {bad.group() if bad else f'status {done.returncode}'}"
+            failed, status = first_failure(
+                ["stdbuf", "-oL", str(self.objects / target.name / name), *arguments],
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU,
+                                                      (cpu_limit, cpu_limit)))
+            if not failed and status in (-signal.SIGINT, -signal.SIGTERM):
+                raise KeyboardInterrupt
+            if failed or status:
+                return f"{name}: {failed or f'status {status}'}"
         return None
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from changes import mutants_of_file
 from switches import with_switches
+from tap import first_failure
 from where import BUILD, LAB, LINUX, OUT, digest_of
 
 KERNEL = BUILD / "kernel-mutants"
 KSELFTESTS = BUILD / "kselftest/perf_events"
 TESTS = ["tools/testing/selftests/perf_events", "arch/x86/events/intel/trace_model"]
-FAILED = re.compile(r"(?:# )?(not ok.*|Bail out!.*)")
 QEMU_FAULT = 90
 
 
@@ -86,14 +86,7 @@ def boot(program, parameter, work):
     command = [str(LAB / "run"), "--kernel", "mutants", "--model", "--mem", "2048",
                "--timeout", "900", "--append", parameter, "--console", str(work / "console"),
                "--", str(KSELFTESTS / program)]
-    with subprocess.Popen(command, cwd=KSELFTESTS, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, errors="replace") as run:
-        for line in run.stdout:
-            failed = FAILED.match(line)
-            if failed:
-                run.terminate()
-                return failed.group(1), run.wait()
-    return None, run.returncode
+    return first_failure(command, cwd=KSELFTESTS)
 
 
 def build_kernel():
