@@ -3,6 +3,7 @@
 parameter of each boot selects one: a change costs a boot and its tests, no build."""
 
 import re
+import re
 import shutil
 import subprocess
 import tempfile

@@ -3,17 +3,27 @@
 
 import re
 import subprocess
+import threading
 
 FAILED = re.compile(r"(?:# )?(not ok.*|Bail out!.*)")
 
 
+LONGEST = 900
+
+
 def first_failure(command, **options):
-    """The first line of TAP that says so, which ends the command, or None; and its status."""
+    """The first line of TAP that says so, which ends the command, or None; and its status,
+    which is that of a signal if it doesn't end."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors="replace", **options) as run:
-        for line in run.stdout:
-            failed = FAILED.match(line)
-            if failed:
-                run.terminate()
-                return failed.group(1), run.wait()
+        timer = threading.Timer(LONGEST, run.kill)
+        timer.start()
+        try:
+            for line in run.stdout:
+                failed = FAILED.match(line)
+                if failed:
+                    run.terminate()
+                    return failed.group(1), run.wait()
+        finally:
+            timer.cancel()
     return None, run.returncode
