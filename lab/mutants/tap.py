@@ -8,7 +8,7 @@ import threading
 FAILED = re.compile(r"(?:# )?(not ok.*|Bail out!.*)")
 
 
-LONGEST = 900
+LONGEST = 1200
 
 
 def first_failure(command, **options):
