@@ -79,7 +79,7 @@ class Tree:
         for program in target.programs:
             name, *arguments = program.split()
             failed, status = first_failure(
-                ["stdbuf", "-oL", str(self.objects / target.name / name), *arguments],
+                [str(self.objects / target.name / name), *arguments],
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU,
                                                       (cpu_limit, cpu_limit)))
             if not failed and status in (-signal.SIGINT, -signal.SIGTERM):
