@@ -46,7 +46,7 @@ fix_build_identity() {
 # run_again ARG... - lab/run ARG..., all of its output as it comes. The known fault of
 # QEMU's TCG (90) is no result: then a line says that what is above doesn't count, and
 # it runs again with one thread for all CPUs, twice at most.
-once_more='# Once more, with one thread: what is above does not count'
+once_more='# Once more: what is above does not count'
 run_again() {
 	local status=0 tries
 
