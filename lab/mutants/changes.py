@@ -40,6 +40,7 @@ STATEMENT = re.compile(
     r"^[ \t]*(?:\*+\(?)?(?!(?:return|if|for|while|switch|else|do|goto|case|default|sizeof)\b)"
     r"[A-Za-z_]\w*(?:->\w+|\.\w+|\[[^]\n]*\]|\))*[ \t]*"
     r"(?:\(|[-+|&^*/]?=[^=]|<<=|>>=|\+\+;|--;)", re.M)
+LABEL = re.compile(r"^\s*(?:case\b[^?\n]*|default|\w+):$", re.M)
 RELATIONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 WEAKER = {"smp_load_acquire": "READ_ONCE", "smp_store_release": "WRITE_ONCE",
           "atomic_long_read_acquire": "atomic_long_read",
@@ -83,7 +84,8 @@ def values(code, begin, end):
 def statements(code, begin, end):
     for match in STATEMENT.finditer(code, begin, end):
         start = match.start() + len(match.group()) - len(match.group().lstrip())
-        if not code[begin:start].rstrip().endswith((";", "{", "}", ")", ":", "else", "do")):
+        before = code[begin:start].rstrip()
+        if not before.endswith((";", "{", "}", ")", "else", "do")) and not LABEL.search(before):
             continue
         stop = code.find(";", start)
         while 0 <= stop < end and code.count("(", start, stop) != code.count(")", start, stop):

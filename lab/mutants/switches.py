@@ -3,10 +3,9 @@
 
 import re
 
-from changes import closing, code_of, functions_of
+from changes import LABEL, closing, code_of, functions_of
 
 PARENTHESES = re.compile(r"\b(if|while|for|switch) \(")
-LABEL = re.compile(r"^\s*(?:case\b[^?]*|default|\w+)$")
 DECLARATION = re.compile(r"(?:(?:const|struct|unsigned|static|enum) )*\w+ \**\w+ = ")
 
 
@@ -21,8 +20,7 @@ def statement_of(code, at, begin, heads):
     ends = {stop for _, _, stop in heads}
     first = at
     while first > begin and code[first - 1] not in ";{}" and first - 1 not in ends:
-        line = code[code.rfind("\n", 0, first) + 1:first - 1]
-        if code[first - 1] == ":" and LABEL.match(line):
+        if LABEL.match(code[code.rfind("\n", 0, first) + 1:first]):
             break
         first -= 1
     first += re.match(r"\s*(?:(?:else|do)\b\s*)?", code[first:at]).end()
@@ -91,10 +89,9 @@ def with_switches(text, mutants, name):
             alternatives.append((number, mutant.text[first:mutant.start] + mutant.new +
                                  mutant.text[mutant.stop:stop]))
         text = text[:first] + choice(kind, text[first:stop], alternatives) + text[stop:]
-    return f"""#include <linux/moduleparam.h>
-#undef pr_fmt
+    includes = list(re.finditer(r"^#include .*\n", text, re.M))[-1].end()
+    return text[:includes] + f"""#include <linux/moduleparam.h>
 static int mutant;
 core_param({name}, mutant, int, 0444);
 #define mutant_is(number) unlikely(mutant == (number))
-#line 1
-{text}""", chosen
+""" + text[includes:], chosen
