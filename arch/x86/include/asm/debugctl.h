@@ -29,7 +29,8 @@
  * This is for the BTS bits only. Of the others, a PMI can change LBR: up to version 3 of
  * architectural performance monitoring, the hardware clears it with a PMI if
  * FREEZE_LBRS_ON_PMI is set. (From version 4 on it freezes the LBRs by a bit of
- * GLOBAL_STATUS.) The PMI handler sets it again, so that what the writer has read holds
+ * GLOBAL_STATUS. Intel SDM volume 3, "Streamlined Freeze_LBRs_On_PMI Operation", compares
+ * the two.) The PMI handler sets it again, so that what the writer has read holds
  * true; unless the PMU is disabled. Then nobody but the writer that disables it, and is
  * about to clear LBR itself, can be interrupted with LBR set.
  *
