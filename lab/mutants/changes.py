@@ -102,6 +102,7 @@ class Mutant:
     def __init__(self, target, path, function, rule, text, start, stop, new):
         self.target, self.path, self.text = target, path, text
         self.start, self.stop, self.new, self.rule = start, stop, new, rule
+        self.number = None
         self.line = text.count("\n", 0, start) + 1
         before = text.rfind("\n", 0, start) + 1
         after = text.find("\n", stop)

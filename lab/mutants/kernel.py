@@ -26,7 +26,7 @@ class KernelTarget:
     def __init__(self, name, path, programs, options=()):
         self.name, self.path, self.programs, self.options = name, path, programs, options
         self.parameter = "mutant_" + Path(path).stem
-        self.source, self.chosen = None, {}
+        self.source, self.chosen = None, []
 
     def switch(self):
         """The source with all changes in it."""
@@ -45,7 +45,7 @@ class KernelTarget:
 
     def mutants(self):
         self.switch()
-        return self.chosen.values()
+        return self.chosen
 
     def digest(self):
         return digest_of(TESTS)
@@ -59,8 +59,7 @@ class KernelTarget:
             raise SystemExit(f"{self.name}: fails without any change: {failed}")
 
     def verdict(self, mutant):
-        number = next(n for n, m in self.chosen.items() if m is mutant)
-        failed = self.test(number)
+        failed = self.test(mutant.number)
         return f"found by {failed}" if failed else "survived"
 
     def test(self, number):

@@ -71,27 +71,24 @@ def choice(kind, old, alternatives):
 
 
 def with_switches(text, mutants, name):
-    """The source with all @mutants of it that can be chosen at run time, and those: by the
-    number that the kernel parameter @name gives."""
+    """The source with all @mutants of it that can be chosen at run time, and those. Each has
+    the number then that the kernel parameter @name chooses it by."""
     code = code_of(text)
-    units, chosen = {}, {}
+    units = {}
     bodies = list(functions_of(code))
     for number, mutant in enumerate(mutants, 1):
         begin, end = next((b, e) for _, b, e in bodies if b <= mutant.start < e)
         unit = unit_of(mutant, code, begin + 1, heads_of(code, begin, end))
         if unit:
-            units.setdefault(unit, []).append(number)
-            chosen[number] = mutant
-    for (kind, first, stop), numbers in sorted(units.items(), key=lambda u: -u[0][1]):
-        alternatives = []
-        for number in numbers:
-            mutant = chosen[number]
-            alternatives.append((number, mutant.text[first:mutant.start] + mutant.new +
-                                 mutant.text[mutant.stop:stop]))
+            mutant.number = number
+            units.setdefault(unit, []).append(mutant)
+    for (kind, first, stop), changes in sorted(units.items(), key=lambda u: -u[0][1]):
+        alternatives = [(mutant.number, mutant.text[first:mutant.start] + mutant.new +
+                         mutant.text[mutant.stop:stop]) for mutant in changes]
         text = text[:first] + choice(kind, text[first:stop], alternatives) + text[stop:]
     includes = list(re.finditer(r"^#include .*\n", text, re.M))[-1].end()
     return text[:includes] + f"""#include <linux/moduleparam.h>
 static int mutant;
 core_param({name}, mutant, int, 0444);
 #define mutant_is(number) unlikely(mutant == (number))
-""" + text[includes:], chosen
+""" + text[includes:], [mutant for mutant in mutants if mutant.number]
