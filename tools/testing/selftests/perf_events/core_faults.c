@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Faults that the perf core once had, where AUX area tracing, its gates and buffers
- * pass: mappings that come and go, members of groups that are off or gone, signals
- * that are on their way when their event is closed, side-band of several events.
+ * pass: mappings that come and go, members of groups that are off or gone, probes of
+ * tasks that fork, signals that are on their way when their event is closed, side-band of
+ * several events.
  *
  * Expected: each test passes, no event is left, the kernel is not tainted. Leaders that
  * have left their context are tested by aux_action_errors, groups that are taken apart
@@ -484,6 +485,74 @@ TEST_F(core, sibling_outlives_its_leader)
 	EXPECT_EQ(perf_open(&attr, -1, cpu, sibling), -1);
 	EXPECT_EQ(errno, EINVAL);
 	close(sibling);
+}
+
+/* --- Probes --- */
+
+/* Without privilege and without what was said to the one who opened the event, @path */
+static void fork_with_probe(char *path, int ready, int go)
+{
+	char byte;
+	pid_t pid;
+
+	munmap(path, PAGE);
+	if (setuid(65534) || write(ready, "", 1) != 1 || read(go, &byte, 1) != 1)
+		_exit(1);
+	marker_resume();
+	pid = fork();
+	if (!pid) {
+		marker_resume();
+		_exit(0);
+	}
+	_exit(pid < 0 || waitpid(pid, NULL, 0) != pid ? errno : 0);
+}
+
+/* A task that is watched by a probe forks, and so is what it forks. */
+static void inherit_probe(struct __test_metadata *_metadata, const char *pmu,
+			  const char *where, __u64 offset)
+{
+	char *path = mmap(NULL, PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int type = pmu_type(pmu), ready[2], go[2], status, fd;
+	struct perf_event_attr attr;
+	char byte;
+	pid_t pid;
+
+	if (type < 0)
+		SKIP(return, "no PMU %s", pmu);
+	ASSERT_NE(path, MAP_FAILED);
+	strcpy(path, where);
+	ASSERT_EQ(pipe(ready) | pipe(go), 0);
+	pid = fork();
+	if (!pid)
+		fork_with_probe(path, ready[1], go[0]);
+
+	attr_probe(&attr, type, path, offset);
+	attr.inherit = 1;
+	attr.disabled = 0;
+	ASSERT_EQ(read(ready[0], &byte, 1), 1);
+	fd = perf_open(&attr, pid, -1, -1);
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(write(go[1], "", 1), 1);
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT_EQ(status, 0)
+		TH_LOG("fork: %s", strerror(WEXITSTATUS(status)));
+	EXPECT_EQ(perf_count(fd), 2);
+	close(fd);
+	munmap(path, PAGE);
+}
+
+TEST_F(core, inherited_uprobe)
+{
+	char exe[256] = "";
+
+	ASSERT_GT(readlink("/proc/self/exe", exe, sizeof(exe) - 1), 0);
+	inherit_probe(_metadata, "uprobe", exe, file_offset(marker_resume));
+}
+
+/* As often as there is an exit: of the task, and of its child. */
+TEST_F(core, inherited_kprobe)
+{
+	inherit_probe(_metadata, "kprobe", "__x64_sys_exit_group", 0);
 }
 
 /* --- Signals --- */
