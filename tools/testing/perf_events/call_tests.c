@@ -146,6 +146,29 @@ static void nested_without_pause(void)
 	tap_result(!told, "a PMU that can't pause isn't told to after sections that nest");
 }
 
+/*
+ * A gate has stored its request and is interrupted before it acts. The section of a
+ * handler, which pauses for it, is where another gate resumes.
+ */
+static void interrupted_gate(void)
+{
+	struct pmu pmu = {
+		.capabilities = PERF_PMU_CAP_AUX_PAUSE,
+		.start = count_call,
+		.stop = count_call,
+	};
+	struct perf_event event = { .pmu = &pmu, .state = PERF_EVENT_STATE_ACTIVE };
+	struct perf_event resume = { .attr.aux_resume = 1, .aux_event = &event };
+
+	told = 0;
+	perf_aux_action_init(&event);
+	event.aux_action.request = 1UL << PERF_AUX_REQUEST_SHIFT | PERF_AUX_PAUSED;
+	tap_result(perf_aux_action_hold(&event), "a section acts for the gate it interrupts");
+	perf_aux_gate(&resume);
+	perf_aux_action_release(&event);
+	tap_result(told == 1, "and the driver is told what another one asks for meanwhile");
+}
+
 void call_tests(void)
 {
 	refusals();
@@ -167,4 +190,5 @@ void call_tests(void)
 	not_here(PERF_EVENT_STATE_INACTIVE, 0, "off the hardware");
 	not_here(PERF_EVENT_STATE_ACTIVE, 1, "on another CPU");
 	nested_without_pause();
+	interrupted_gate();
 }
