@@ -105,6 +105,6 @@ TARGETS = [
     KernelTarget("intel-bts", "arch/x86/events/intel/bts.c", ["intel_bts_gates"], ["--model"]),
     KernelTarget("core", "kernel/events/core.c",
                  ["aux_action_errors", "aux_sched", "aux_gates", "core_faults",
-                  "kernel_addresses", "output_shared"],
+                  "kernel_addresses", "output_shared", "aux_teardown"],
                  ["--smp", "4"]),
 ]
