@@ -215,6 +215,7 @@ struct process {
 	const struct truth_entry *fork;	/* the first of its entries, the fork itself */
 	size_t entries;
 	const struct process *parent;
+	uint64_t begun;		/* not before then */
 	uint64_t gone;		/* ended by then, or 0 */
 };
 
@@ -245,9 +246,9 @@ static struct process *find_process(uint32_t pid, uint64_t time)
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
-		const struct truth_entry *e = process[middle].fork;
+		const struct process *p = &process[middle];
 
-		if (e->pid < pid || (e->pid == pid && e->before <= time))
+		if (p->fork->pid < pid || (p->fork->pid == pid && p->begun <= time))
 			low = middle + 1;
 		else
 			high = middle;
@@ -289,6 +290,26 @@ static void sort_table(const struct truth *truth)
 	}
 }
 
+/*
+ * Of those with its id by then all but the last are known to be gone already. The next
+ * one can have read the clock, to be forked, before that.
+ */
+static void end_process(const struct truth_entry *gone)
+{
+	size_t i;
+
+	for (i = 0; i < processes; i++) {
+		struct process *p = &process[i];
+
+		if (p->fork->pid != gone->tid)
+			continue;
+		if (p->fork->after > gone->before)
+			p->begun = p->begun > gone->before ? p->begun : gone->before;
+		else if (!p->gone)
+			p->gone = gone->before;
+	}
+}
+
 static void read_truth(const char *path)
 {
 	size_t size, i;
@@ -303,17 +324,16 @@ static void read_truth(const char *path)
 	qsort(entry, entries, sizeof(*entry), compare_entries);
 	process = calloc(entries + 1, sizeof(*process));
 	for (i = 0; i < entries; i++) {
-		if (entry[i].kind == TRUTH_FORK)
-			process[processes++].fork = &entry[i];
+		if (entry[i].kind == TRUTH_FORK) {
+			process[processes].fork = &entry[i];
+			process[processes++].begun = entry[i].before;
+		}
 		if (processes)
 			process[processes - 1].entries++;
 	}
 	for (i = 0; i < entries; i++) {
-		struct process *p = entry[i].kind == TRUTH_GONE ?
-				    find_process(entry[i].tid, entry[i].before) : NULL;
-
-		if (p)
-			p->gone = entry[i].before;
+		if (entry[i].kind == TRUTH_GONE)
+			end_process(&entry[i]);
 	}
 	for (i = 0; i < processes; i++) {
 		const struct truth_entry *e = process[i].fork;
