@@ -72,6 +72,11 @@ let_work() {
 	wait_for 60 "the load" more_entries $(($(entries) + $1))
 }
 
+# soak_module - a module of the kernel to be loaded and unloaded, if there is one
+soak_module() {
+	modinfo -n test_perf_nmi 2>/dev/null
+}
+
 load_ends() {
 	kill -TERM "$load" 2>/dev/null
 	wait "$load" || complain "the load failed: $(tail -n 1 load.log)"

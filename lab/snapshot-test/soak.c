@@ -9,6 +9,7 @@
  *   programs	BPF programs
  *   binaries	run and removed, each with a name of its own
  *   namespaces	of host names, a new one for each task
+ *   modules	of the kernel: loaded and unloaded, if one is given
  *
  * What it can't make here it leaves out, and says so. Prints how many it made.
  */
@@ -33,8 +34,8 @@
 #define SECOND	1000000000ULL
 #define PAGE	4096
 
-static const char usage[] = "usage: soak RATE ROUNDS CGROUP-DIRECTORY\n";
-static const char *cgroups;
+static const char usage[] = "usage: soak RATE ROUNDS CGROUP-DIRECTORY [MODULE.ko]\n";
+static const char *cgroups, *module;
 static char work[] = "/tmp/soak.XXXXXX";
 static volatile sig_atomic_t ended;
 
@@ -137,6 +138,23 @@ static bool make_binary(unsigned int number)
 	return !unlink(path);
 }
 
+static bool make_module(unsigned int number)
+{
+	char name[64];
+	int fd;
+
+	(void)number;
+	if (!module)
+		return false;
+	snprintf(name, sizeof(name), "%s", strrchr(module, '/') + 1);
+	name[strcspn(name, ".")] = '\0';
+	fd = open(module, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || syscall(SYS_finit_module, fd, "", 0))
+		return false;
+	close(fd);
+	return !syscall(SYS_delete_module, name, O_NONBLOCK);
+}
+
 static struct kind {
 	const char *name;
 	bool (*make)(unsigned int number);
@@ -149,6 +167,7 @@ static struct kind {
 	{ .name = "code",     .make = make_code,    .at_once = 200 },
 	{ .name = "programs", .make = make_program, .at_once = 1 },
 	{ .name = "binaries", .make = make_binary,  .at_once = 1 },
+	{ .name = "modules",  .make = make_module,  .at_once = 1 },
 };
 
 #define KINDS	(sizeof(kinds) / sizeof(kinds[0]))
@@ -210,11 +229,12 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], "end"))
 		return end_elsewhere();
-	if (argc != 4 || atoi(argv[1]) <= 0) {
+	if (argc < 4 || argc > 5 || atoi(argv[1]) <= 0 || (argc == 5 && *argv[4] != '/')) {
 		fputs(usage, stderr);
 		return EXIT_FAILURE;
 	}
 	cgroups = argv[3];
+	module = argv[4];
 	if (copy_self()) {
 		perror(work);
 		return EXIT_FAILURE;

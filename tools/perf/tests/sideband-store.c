@@ -907,6 +907,33 @@ SIDEBAND_TEST(late)
 	return TEST_OK;
 }
 
+/* What comes after the clock was set back is newer all the same */
+SIDEBAND_TEST(set_back)
+{
+	u64 by;
+
+	START(100, "before");
+	MMAP(100, 100, 1, 1, "/bin/before");
+	FORK(200, 200, 100, 100);
+	FORK(300, 300, 100, 100);
+	settle();
+	EXIT(300, 300);
+	by = now * STEP - STEP / 2;
+	sideband_store__set_back(store, by);
+	AT(now * STEP - by + 1, EXEC(100, "after"));
+	AT(now * STEP - by + 1, MMAP(100, 100, 2, 1, "/bin/after"));
+	PLAY();
+	ASSERT_COMM(100, 100, "after");
+	SETTLE(6);
+	PLAY();
+	ASSERT_COMM(100, 100, "after");
+	ASSERT_MAP(100, 100, 1, "");
+	ASSERT_MAP(100, 100, 2, "/bin/after");
+	ASSERT_COMM(200, 200, "before");
+	ASSERT_MAP(200, 200, 1, "/bin/before");
+	return TEST_OK;
+}
+
 /* What was found to be gone by the last settle() is so when all that came then is settled */
 static void settle_gone(void)
 {
@@ -1029,7 +1056,36 @@ SIDEBAND_TEST(gone_threads)
 	START(201, "other");
 	settle();
 	settle_gone();
-	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 2);
+	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 3);
+	/* which is found to be so when others come */
+	gone_id = 100;
+	START(202, "other");
+	START(203, "other");
+	START(204, "other");
+	settle();
+	settle_gone();
+	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 5);
+	return TEST_OK;
+}
+
+/* A thread that execs gets its leader's tid, and nothing tells of it until that is done */
+SIDEBAND_TEST(gone_for_exec)
+{
+	gone_id = 101;
+	is_gone = this_one;
+	START(100, "asked");
+	THREAD(100, 101);
+	EXIT(100, 100);
+	START(200, "replaced");
+	THREAD(200, 201);
+	EXIT(200, 200);
+	settle();
+	settle_gone();
+	START(201, "other");
+	settle();
+	PLAY();
+	ASSERT_COMM(100, 100, "asked");
+	ASSERT_COMM(200, 200, "replaced");
 	return TEST_OK;
 }
 
@@ -1103,6 +1159,7 @@ static struct test_case tests__sideband_store[] = {
 	TEST_CASE("synthesized records", untimed),
 	TEST_CASE("records out of order", ragged),
 	TEST_CASE("records that come late", late),
+	TEST_CASE("a clock that is set back", set_back),
 	TEST_CASE("kernel symbols and text pokes", kernel_code),
 	TEST_CASE("records with an id", by_id),
 	TEST_CASE("BPF programs", bpf),
@@ -1112,6 +1169,7 @@ static struct test_case tests__sideband_store[] = {
 	TEST_CASE("children of what is gone", gone_parent),
 	TEST_CASE("pids of what is gone", gone_and_back),
 	TEST_CASE("threads that are gone", gone_threads),
+	TEST_CASE("threads that are gone, for they exec", gone_for_exec),
 	TEST_CASE("too many mappings", many_maps),
 	TEST_CASE("too many objects", many_objects),
 	{ .name = NULL, }

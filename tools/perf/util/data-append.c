@@ -281,9 +281,15 @@ int data_append__reopen(struct data_append *app, const void *records, size_t siz
 	return err;
 }
 
+/* What follows the features. Fillers are multiples of 8 bytes long, records needn't be. */
+static u64 behind_features(const struct data_append *app)
+{
+	return app->end + roundup(app->features.size, sizeof(u64));
+}
+
 void data_append__begin(struct data_append *app)
 {
-	app->pos = roundup(app->end + app->features.size, sizeof(u64));
+	app->pos = behind_features(app);
 }
 
 static int write_file(struct data_append *app, const void *buf, size_t size)
@@ -330,7 +336,7 @@ static void switch_back(struct data_append *app, const unsigned long *features)
 
 int data_append__commit(struct data_append *app)
 {
-	u64 from = roundup(app->end + app->features.size, sizeof(u64));
+	u64 from = behind_features(app);
 	struct data_section features = { .size = 0 };
 	DECLARE_BITMAP(old, HEADER_FEAT_BITS);
 	int err;
@@ -359,22 +365,33 @@ out:
 	return err;
 }
 
+/* Write @features over the old ones */
+static int overwrite_features(struct data_append *app, const struct data_section *features)
+{
+	int err = write_header(app, app->end, NULL);
+
+	if (!err)
+		err = pwrite_all(append_fd(app), features->data, features->size, app->end);
+	if (!err && ftruncate(append_fd(app), app->end + features->size))
+		err = -errno;
+	return err ?: write_header(app, app->end, app->session->header.adds_features);
+}
+
 int data_append__refresh(struct data_append *app)
 {
 	struct data_section features = { .size = 0 };
+	DECLARE_BITMAP(old, HEADER_FEAT_BITS);
 	int err;
 
 	if (app->stream)
 		return 0;
+	copy_features(old, app->header.adds_features);
 	err = make_features(app, app->end, &features);
-	if (!err)
-		err = write_header(app, app->end, NULL);
-	if (!err)
-		err = pwrite_all(append_fd(app), features.data, features.size, app->end);
-	if (!err && ftruncate(append_fd(app), app->end + features.size))
-		err = -errno;
-	if (!err)
-		err = write_header(app, app->end, app->session->header.adds_features);
+	if (!err) {
+		err = overwrite_features(app, &features);
+		if (err)
+			switch_back(app, old);
+	}
 	if (err)
 		free(features.data);
 	else

@@ -13,6 +13,8 @@
 #include "data-append.h"
 #include "debug.h"
 #include "dso.h"
+#include "evlist.h"
+#include "evsel.h"
 #include "machine.h"
 #include "namespaces.h"
 #include "record-dump-output.h"
@@ -129,13 +131,26 @@ int dump_writer__finish(struct dump_writer *writer)
 	return err;
 }
 
+static void forget(struct dso *dso)
+{
+	if (dso->root)
+		rb_erase(&dso->rb_node, dso->root);
+	RB_CLEAR_NODE(&dso->rb_node);
+	dso->root = NULL;
+	list_del_init(&dso->node);
+	dso__put(dso);
+}
+
+/* What the last file had is likely to be in this one, too: its build-ids are known then */
 void dump_build_ids__begin(struct perf_session *session, bool anew)
 {
-	struct dso *dso;
+	struct dso *dso, *tmp;
 
-	list_for_each_entry(dso, &session->machines.host.dsos.head, node) {
+	list_for_each_entry_safe(dso, tmp, &session->machines.host.dsos.head, node) {
 		if (dso->kernel)
 			dso->hit = true;
+		else if (anew && !dso->hit)
+			forget(dso);
 		else if (anew)
 			dso->hit = false;
 	}
@@ -191,7 +206,9 @@ int dump_build_ids__mark(struct perf_session *session, const union perf_event *e
 		.ino		= event->mmap2.ino,
 		.ino_generation	= event->mmap2.ino_generation,
 	};
-	if (misc & PERF_RECORD_MISC_MMAP_BUILD_ID)
+	/* Kernels may say so also if it's another recording that has asked for it */
+	if ((misc & PERF_RECORD_MISC_MMAP_BUILD_ID) &&
+	    evlist__get_tracking_event(session->evlist)->core.attr.build_id)
 		build_id__init(&bid, event->mmap2.build_id, event->mmap2.build_id_size);
 	return mark(session, event->mmap2.pid, event->mmap2.filename, &id, &bid);
 }

@@ -2,7 +2,6 @@
 /* perf record -M: keep the newest events in memory, dump them on demand; see record-dump.h */
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
@@ -11,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <sys/timerfd.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
 #include <linux/time64.h>
@@ -19,10 +17,12 @@
 #include <perf/event.h>
 #include <internal/lib.h>
 #include "auxtrace.h"
+#include "clock-watch.h"
 #include "data.h"
 #include "data-append.h"
 #include "debug.h"
 #include "dso.h"
+#include "dump-requests.h"
 #include "evlist.h"
 #include "evsel.h"
 #include "machine.h"
@@ -46,12 +46,6 @@ struct aux_data {
 	struct list_head	node;
 	size_t			size;
 	union perf_event	event[];
-};
-
-/* An acknowledgment that is due, and what the request was called */
-struct request {
-	struct list_head	node;
-	char			label[];
 };
 
 /* Records, one behind the other */
@@ -85,22 +79,17 @@ struct record_dump {
 	struct record_files	files;
 	bool			started;
 	bool			build_ids;
+	struct dump_requests	requests;
 
 	/*
-	 * One byte for each that asks for a dump, and for each that is complete. What
-	 * says that there are some is set after the write: who sees it finds them.
+	 * How the clock was set back, as was noticed, and for records that are folded
+	 * now. Has the ring records of after that, too? What was dropped until then.
 	 */
-	int			wakeup[2];
-	bool			woken;
-	bool			requested;
-
-	/* Acknowledgments that are due, and those for the dump being made */
-	struct list_head	acks;
-	struct list_head	acks_running;
-
-	/* Until when no other dump begins: a timer, and that it runs */
-	int			timer;
-	bool			too_early;
+	struct clock_watch	clock;
+	struct clock_step	noticed;
+	struct clock_step	step;
+	bool			mixed;
+	u64			old_samples;
 
 	/* Recording has ended: for how long there is something to be waited for */
 	bool			ending;
@@ -178,6 +167,9 @@ static int fold(void *priv, const union perf_event *event, u64 round)
 	u64 time = time_of(dump, event);
 	int err;
 
+	/* The store takes all for what was before the clock was set */
+	if (dump->step.by && time >= dump->step.from && time <= dump->step.to)
+		time += dump->step.by;
 	dump->unpruned++;
 	err = sideband_store__fold(dump->store, event, time, round);
 	/* A record lost for lack of memory is no reason to lose all others */
@@ -202,64 +194,6 @@ static const struct snapshot_ring_ops ring_ops = {
 	.left	= left,
 };
 
-static int make_wakeup(struct record_dump *dump)
-{
-	int i;
-
-	if (pipe(dump->wakeup))
-		return -errno;
-	for (i = 0; i < 2; i++) {
-		fcntl(dump->wakeup[i], F_SETFL, O_NONBLOCK);
-		fcntl(dump->wakeup[i], F_SETFD, FD_CLOEXEC);
-	}
-	return 0;
-}
-
-static int make_timer(struct record_dump *dump)
-{
-	if (!dump->opts.interval)
-		return 0;
-	dump->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	return dump->timer < 0 ? -errno : 0;
-}
-
-static void start_timer(struct record_dump *dump)
-{
-	struct itimerspec until = { .it_value.tv_sec = dump->opts.interval };
-
-	if (dump->timer >= 0)
-		dump->too_early = !timerfd_settime(dump->timer, 0, &until, NULL);
-}
-
-static void wake_up(struct record_dump *dump)
-{
-	int orig_errno = errno;
-
-	/* A full pipe wakes up just as well */
-	if (write(dump->wakeup[1], "", 1) < 0)
-		errno = orig_errno;
-	__atomic_store_n(&dump->woken, true, __ATOMIC_RELEASE);
-}
-
-static void look_at_timer(struct record_dump *dump)
-{
-	u64 expirations;
-
-	if (dump->too_early)
-		dump->too_early = read(dump->timer, &expirations, sizeof(expirations)) < 0;
-}
-
-static void no_wake_up(struct record_dump *dump)
-{
-	char buf[64];
-
-	look_at_timer(dump);
-	if (!__atomic_exchange_n(&dump->woken, false, __ATOMIC_ACQUIRE))
-		return;
-	while (read(dump->wakeup[0], buf, sizeof(buf)) > 0)
-		;
-}
-
 struct record_dump *record_dump__new(const struct record_dump_opts *opts)
 {
 	struct record_dump *dump = zalloc(sizeof(*dump));
@@ -275,14 +209,11 @@ struct record_dump *record_dump__new(const struct record_dump_opts *opts)
 			size);
 	}
 	dump->opts = *opts;
-	dump->wakeup[0] = -1;
-	dump->wakeup[1] = -1;
-	dump->timer = -1;
+	dump->clock.fd = -1;
 	dump->system.cgroup_fd = -1;
 	INIT_LIST_HEAD(&dump->aux);
-	INIT_LIST_HEAD(&dump->acks);
-	INIT_LIST_HEAD(&dump->acks_running);
-	if (make_wakeup(dump) || make_timer(dump)) {
+	if (dump_requests__init(&dump->requests, opts->interval) ||
+	    clock_watch__init(&dump->clock, opts->clockid)) {
 		pr_err("Failed to make a pipe or a timer for the memory ring: %m\n");
 		goto out;
 	}
@@ -311,32 +242,14 @@ static void free_aux(struct record_dump *dump)
 	}
 }
 
-static void free_requests(struct list_head *requests)
-{
-	struct request *request, *tmp;
-
-	list_for_each_entry_safe(request, tmp, requests, node) {
-		list_del_init(&request->node);
-		free(request);
-	}
-}
-
 void record_dump__delete(struct record_dump *dump)
 {
-	int i;
-
 	if (!dump)
 		return;
-	for (i = 0; i < 2; i++) {
-		if (dump->wakeup[i] >= 0)
-			close(dump->wakeup[i]);
-	}
-	if (dump->timer >= 0)
-		close(dump->timer);
+	clock_watch__exit(&dump->clock);
 	free_aux(dump);
 	free(dump->late.data);
-	free_requests(&dump->acks);
-	free_requests(&dump->acks_running);
+	dump_requests__exit(&dump->requests);
 	record_files__exit(&dump->files);
 	data_append__exit(&dump->app);
 	sideband_store__delete(dump->store);
@@ -396,12 +309,17 @@ int record_dump__open(struct record_dump *dump, struct perf_session *session,
 
 int record_dump__wakeup_fd(const struct record_dump *dump)
 {
-	return dump->wakeup[0];
+	return dump->requests.wakeup[0];
 }
 
 int record_dump__timer_fd(const struct record_dump *dump)
 {
-	return dump->timer;
+	return dump->requests.timer;
+}
+
+int record_dump__clock_fd(const struct record_dump *dump)
+{
+	return dump->clock.fd;
 }
 
 int record_dump__take_synthesized(struct record_dump *dump, const union perf_event *event)
@@ -424,6 +342,43 @@ int record_dump__append(struct record_dump *dump, const void *buf, size_t size)
 void record_dump__end_round(struct record_dump *dump)
 {
 	snapshot_ring__end_round(dump->ring);
+	clock_watch__look(&dump->clock, &dump->noticed);
+	dump->mixed = dump->noticed.by;
+}
+
+/*
+ * What is in the ring and what comes from now on have no common order of time, nor would
+ * a file with both. While a dump is made nothing can be done about it.
+ */
+int record_dump__look_at_clock(struct record_dump *dump)
+{
+	int err = 0;
+
+	clock_watch__look(&dump->clock, &dump->noticed);
+	if (!dump->noticed.by || dump->state != DUMP_IDLE)
+		return 0;
+	dump->old_samples = snapshot_ring__dropped(dump->ring)->samples;
+	/* Between two rounds: all in the ring is of before, whatever time it has */
+	if (!dump->mixed)
+		err = snapshot_ring__drop(dump->ring);
+	return err ?: 1;
+}
+
+int record_dump__set_back(struct record_dump *dump)
+{
+	int err;
+
+	clock_watch__look(&dump->clock, &dump->noticed);
+	dump->step = dump->noticed;
+	err = snapshot_ring__drop(dump->ring);
+	pr_warning("The clock was set back by %.3f s: %" PRIu64 " samples of before are dropped\n",
+		   dump->step.by / (double)NSEC_PER_SEC,
+		   snapshot_ring__dropped(dump->ring)->samples - dump->old_samples);
+	sideband_store__set_back(dump->store, dump->step.by);
+	dump->step.by = 0;
+	dump->noticed.by = 0;
+	dump->mixed = false;
+	return err;
 }
 
 int record_dump__add_auxtrace(struct record_dump *dump, const union perf_event *event,
@@ -449,21 +404,12 @@ int record_dump__add_auxtrace(struct record_dump *dump, const union perf_event *
 
 void record_dump__request(struct record_dump *dump)
 {
-	__atomic_store_n(&dump->requested, true, __ATOMIC_RELEASE);
-	wake_up(dump);
+	dump_requests__add(&dump->requests);
 }
 
 void record_dump__request_ack(struct record_dump *dump, const char *label)
 {
-	struct request *request = malloc(sizeof(*request) + strlen(label) + 1);
-
-	if (!request) {
-		evlist__ctlfd_answer(dump->evlist, EVLIST_CTL_CMD_NACK_TAG, strerror(ENOMEM));
-		return;
-	}
-	strcpy(request->label, label);
-	list_add_tail(&request->node, &dump->acks);
-	record_dump__request(dump);
+	dump_requests__add_ack(&dump->requests, dump->evlist, label);
 }
 
 /* What the user calls the output */
@@ -646,18 +592,6 @@ static int write_dump(struct record_dump *dump)
 	return err;
 }
 
-/* The first of the requests that has a name: one for the file, too */
-static const char *label_of(struct record_dump *dump)
-{
-	struct request *request;
-
-	list_for_each_entry(request, &dump->acks_running, node) {
-		if (*request->label)
-			return request->label;
-	}
-	return NULL;
-}
-
 static int open_output(struct record_dump *dump)
 {
 	int new_file = dump->app.stream ? 0 : record_files__begin(&dump->files, &dump->app);
@@ -687,7 +621,8 @@ static int make_dump(struct record_dump *dump)
 	from = app->pos;
 	err = write_dump(dump);
 	if (!err && !app->stream)
-		err = record_files__finish(&dump->files, app, label_of(dump));
+		err = record_files__finish(&dump->files, app,
+					    dump_requests__label(&dump->requests));
 	if (err) {
 		data_append__abort(app);
 		auxtrace_index__truncate(index, nr_aux);
@@ -770,7 +705,7 @@ static int forget_dumped(struct record_dump *dump)
 static void set_state(struct record_dump *dump, enum dump_state state)
 {
 	__atomic_store_n(&dump->state, state, __ATOMIC_RELEASE);
-	wake_up(dump);
+	dump_requests__wake_up(&dump->requests);
 }
 
 static enum dump_state get_state(struct record_dump *dump)
@@ -778,27 +713,10 @@ static enum dump_state get_state(struct record_dump *dump)
 	return __atomic_load_n(&dump->state, __ATOMIC_ACQUIRE);
 }
 
-/* "ack FILE LABEL" or "nack REASON" */
-static void answer(struct record_dump *dump, const struct request *request)
-{
-	char text[PATH_MAX + EVLIST_CTL_CMD_MAX_LEN];
-
-	if (dump->err) {
-		evlist__ctlfd_answer(dump->evlist, EVLIST_CTL_CMD_NACK_TAG, reason(dump));
-		return;
-	}
-	snprintf(text, sizeof(text), "%s%s%s", place(dump), *request->label ? " " : "",
-		 request->label);
-	evlist__ctlfd_answer(dump->evlist, EVLIST_CTL_CMD_ACK_TAG, text);
-}
-
 static void acknowledge(struct record_dump *dump)
 {
-	struct request *request;
-
-	list_for_each_entry(request, &dump->acks_running, node)
-		answer(dump, request);
-	free_requests(&dump->acks_running);
+	dump_requests__answer(&dump->requests, dump->evlist, place(dump),
+			      dump->err ? reason(dump) : NULL);
 }
 
 static void *dump_thread(void *arg)
@@ -840,6 +758,8 @@ static int end_dump(struct record_dump *dump, bool ok)
 {
 	int err;
 
+	/* Some may have been set aside since */
+	dump->step = dump->noticed;
 	zfree(&dump->late.data);
 	/* If it failed then the next dump takes a newer trace */
 	free_aux(dump);
@@ -867,30 +787,28 @@ static int reap(struct record_dump *dump)
 	return end_dump(dump, state == DUMP_DONE);
 }
 
-static bool is_requested(const struct record_dump *dump)
-{
-	return __atomic_load_n(&dump->requested, __ATOMIC_ACQUIRE);
-}
-
 bool record_dump__at_exit(const struct record_dump *dump)
 {
-	return is_requested(dump) || dump->opts.on_exit;
+	return dump_requests__any(&dump->requests) || dump->opts.on_exit;
 }
 
 int record_dump__due(struct record_dump *dump)
 {
 	int err;
 
-	no_wake_up(dump);
+	dump_requests__woken_up(&dump->requests);
 	err = reap(dump);
 	if (err)
 		return err;
-	if (dump->state != DUMP_IDLE || !is_requested(dump) ||
-	    (dump->too_early && !dump->ending))
+	if (dump->state != DUMP_IDLE || !dump_requests__any(&dump->requests) ||
+	    (dump->requests.too_early && !dump->ending))
 		return 0;
-	/* What is asked for from now on is another dump */
-	dump->requested = false;
-	list_splice_tail_init(&dump->acks, &dump->acks_running);
+	/* First things first */
+	if (dump->noticed.by && !dump->ending) {
+		dump_requests__wake_up(&dump->requests);
+		return 0;
+	}
+	dump_requests__take(&dump->requests);
 	return 1;
 }
 
@@ -900,7 +818,7 @@ void record_dump__take(struct record_dump *dump)
 	memset(&dump->late, 0, sizeof(dump->late));
 	snapshot_ring__take(dump->ring);
 	dump->state = DUMP_RUNNING;
-	start_timer(dump);
+	dump_requests__begin(&dump->requests);
 }
 
 static int add_late(void *arg, const union perf_event *event)
@@ -948,7 +866,7 @@ int record_dump__begin(struct record_dump *dump)
 void record_dump__give_up(struct record_dump *dump)
 {
 	__atomic_store_n(&dump->given_up, true, __ATOMIC_RELEASE);
-	wake_up(dump);
+	dump_requests__wake_up(&dump->requests);
 }
 
 static bool is_given_up(struct record_dump *dump)
@@ -959,7 +877,7 @@ static bool is_given_up(struct record_dump *dump)
 /* What it writes to may never take it: a pipe that nobody reads, a server that is down */
 static int wait_for_dump(struct record_dump *dump)
 {
-	struct pollfd pfd = { .fd = dump->wakeup[0], .events = POLLIN };
+	struct pollfd pfd = { .fd = dump->requests.wakeup[0], .events = POLLIN };
 	int timeout = PATIENCE;
 
 	while (dump->state != DUMP_IDLE) {
@@ -970,7 +888,7 @@ static int wait_for_dump(struct record_dump *dump)
 			pr_warning("Waiting for the dump to %s: another signal gives it up\n",
 				   output_name(dump));
 		}
-		no_wake_up(dump);
+		dump_requests__woken_up(&dump->requests);
 		err = reap(dump);
 		if (err)
 			return err;
@@ -1002,22 +920,12 @@ static int last_dump(struct record_dump *dump, bool failed)
 	return err ?: dump->err;
 }
 
-/* Whoever waits for an answer gets none from perf any more */
-static void refuse_requests(struct record_dump *dump)
-{
-	struct request *request;
-
-	list_for_each_entry(request, &dump->acks, node)
-		evlist__ctlfd_answer(dump->evlist, EVLIST_CTL_CMD_NACK_TAG, "recording has ended");
-	free_requests(&dump->acks);
-}
-
 int record_dump__finish(struct record_dump *dump, bool failed)
 {
 	int err;
 
 	if (!dump->started) {
-		refuse_requests(dump);
+		dump_requests__refuse(&dump->requests, dump->evlist);
 		return 0;
 	}
 	__atomic_store_n(&dump->ending, true, __ATOMIC_RELEASE);
@@ -1028,7 +936,7 @@ int record_dump__finish(struct record_dump *dump, bool failed)
 		err = last_dump(dump, failed);
 	if (err == -ECANCELED)
 		return err;
-	refuse_requests(dump);
+	dump_requests__refuse(&dump->requests, dump->evlist);
 	dump->unused = snapshot_ring__dropped(dump->ring)->samples;
 	if (!err)
 		err = snapshot_ring__drop(dump->ring);

@@ -18,6 +18,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
 
 struct evlist;
 struct perf_data;
@@ -33,6 +34,7 @@ union perf_event;
  * @max_files:	if not 0, remove the oldest when there would be more
  * @interval:	seconds from the beginning of a dump to that of the next, at least
  * @comp_level:	compress if not 0
+ * @clockid:	what events have their times from; one that can't be set if not known
  * @configured:	it was not on the command line that -M was asked for
  */
 struct record_dump_opts {
@@ -42,6 +44,7 @@ struct record_dump_opts {
 	int		max_files;
 	unsigned int	interval;
 	unsigned int	comp_level;
+	clockid_t	clockid;
 	bool		configured;
 };
 
@@ -79,6 +82,8 @@ int record_dump__open(struct record_dump *dump, struct perf_session *session,
 int record_dump__wakeup_fd(const struct record_dump *dump);
 /* This as well, -1: there is none. Readable if a request that came early is due. */
 int record_dump__timer_fd(const struct record_dump *dump);
+/* Likewise. Readable if the clock was set. */
+int record_dump__clock_fd(const struct record_dump *dump);
 
 /**
  * record_dump__take_synthesized - Put a synthesized record into the store
@@ -95,6 +100,16 @@ int record_dump__start(struct record_dump *dump);
 int record_dump__append(struct record_dump *dump, const void *buf, size_t size);
 /* All of the kernel's buffers have been read once */
 void record_dump__end_round(struct record_dump *dump);
+
+/**
+ * record_dump__look_at_clock - Was the clock set back?
+ *
+ * Before the kernel's buffers are read. Return 1 if so, or -errno: all samples so far
+ * are of no use, as time is what they are sorted by. Read the buffers once more, and
+ * call record_dump__set_back() then.
+ */
+int record_dump__look_at_clock(struct record_dump *dump);
+int record_dump__set_back(struct record_dump *dump);
 
 /* AUX area data for the next dump; @event says how much of it there is */
 int record_dump__add_auxtrace(struct record_dump *dump, const union perf_event *event,

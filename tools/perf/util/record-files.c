@@ -205,17 +205,30 @@ void record_files__abort(struct record_files *files, struct data_append *app)
 		close_file(files, app);
 }
 
-/* Not if there is a file called @to. Where the file system can't, link() does it. */
+/* Where the file system can't, by link(), or in place of an empty file that is ours */
+static int rename_otherwise(const char *from, const char *to)
+{
+	int fd;
+
+	if (!link(from, to)) {
+		unlink(from);
+		return 0;
+	}
+	if (errno == EEXIST)
+		return -EEXIST;
+	fd = open(to, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return rename(from, to) ? -errno : 0;
+}
+
+/* Not if there is a file called @to */
 static int rename_new(const char *from, const char *to)
 {
 	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
 		return 0;
-	if (errno != EINVAL)
-		return -errno;
-	if (link(from, to))
-		return -errno;
-	unlink(from);
-	return 0;
+	return errno == EINVAL ? rename_otherwise(from, to) : -errno;
 }
 
 /* A label is a part of a name as far as it has letters, digits and some others */
@@ -274,18 +287,38 @@ static void remove_oldest(struct record_files *files)
 	*slot = strdup(files->path);
 }
 
-/* Is it a link to one of the files that begin with its name? */
-static bool is_our_link(const char *path)
+/* Is it a link to one of the files whose names begin with @base? */
+static bool is_our_link(const char *path, const char *base)
 {
-	size_t len = strlen(name_in(path));
+	size_t len = strlen(name_in(base));
 	char target[PATH_MAX];
 	ssize_t n = readlink(path, target, sizeof(target) - 1);
 
 	if (n < 0)
 		return false;
 	target[n] = '\0';
-	return !strchr(target, '/') && !strncmp(target, name_in(path), len) &&
+	return !strchr(target, '/') && !strncmp(target, name_in(base), len) &&
 	       target[len] == '.';
+}
+
+/* Put @link in the place of an older one. Who has put a file there meanwhile gets it back. */
+static int replace_link(const char *link, const char *path)
+{
+	if (!is_our_link(path, path))
+		return -EEXIST;
+	if (renameat2(AT_FDCWD, link, AT_FDCWD, path, RENAME_EXCHANGE)) {
+		/* The file system can't do that */
+		if (errno == EINVAL && !rename(link, path))
+			return 0;
+		return -errno;
+	}
+	if (is_our_link(link, path)) {
+		unlink(link);
+		return 0;
+	}
+	if (renameat2(AT_FDCWD, link, AT_FDCWD, path, RENAME_EXCHANGE))
+		return rename_new(link, path) ?: -EEXIST;
+	return -EEXIST;
 }
 
 /* The name that the user gave leads to the latest dump. @files->temp isn't in use any more. */
@@ -297,11 +330,12 @@ static void link_latest(struct record_files *files)
 		err = -errno;
 	if (!err)
 		err = rename_new(files->temp, files->base);
-	if (err == -EEXIST && is_our_link(files->base))
-		err = rename(files->temp, files->base) ? -errno : 0;
+	if (err == -EEXIST)
+		err = replace_link(files->temp, files->base);
 	if (!err)
 		return;
-	unlink(files->temp);
+	if (is_our_link(files->temp, files->base))
+		unlink(files->temp);
 	if (!files->no_link)
 		pr_warning("No link %s to the latest dump: %s\n", files->base, strerror(-err));
 	files->no_link = true;

@@ -41,6 +41,30 @@ static union perf_event *writer__copy(struct writer *w, const union perf_event *
 	return memcpy(w->copy, event, event->header.size);
 }
 
+/* Let @event, a copy, have a time of the store's, as the clock tells it now. 0: none. */
+static void writer__set_time(struct writer *w, union perf_event *event, u64 time)
+{
+	void *field = sideband_store__trailer(w->store, event, PERF_SAMPLE_TIME);
+
+	if (time)
+		time -= min(w->store->set_back, time - 1);
+	if (field)
+		memcpy(field, &time, sizeof(time));
+}
+
+/* Add @event, of that time, as it was folded, but for the clock */
+static void writer__add_unchanged(struct writer *w, const union perf_event *event, u64 time)
+{
+	union perf_event *copy;
+
+	if (w->store->set_back) {
+		copy = writer__copy(w, event);
+		writer__set_time(w, copy, time);
+		event = copy;
+	}
+	writer__add(w, event);
+}
+
 /* Add what @rec says as if it had been said of @task when it was forked */
 static void writer__add_inherited(struct writer *w, struct sideband_record *rec,
 				  struct sideband_task *task)
@@ -57,9 +81,7 @@ static void writer__add_inherited(struct writer *w, struct sideband_record *rec,
 	field = sideband_store__trailer(w->store, event, PERF_SAMPLE_TID);
 	if (field)
 		memcpy(field, ids, sizeof(ids));
-	field = sideband_store__trailer(w->store, event, PERF_SAMPLE_TIME);
-	if (field)
-		memcpy(field, &task->fork->time, sizeof(u64));
+	writer__set_time(w, event, task->fork->time);
 	writer__add(w, event);
 }
 
@@ -136,6 +158,7 @@ static void writer__add_fork(struct writer *w, struct sideband_record *rec)
 		event->fork.ptid = event->fork.ppid;
 	if (no_maps)
 		event->header.misc |= PERF_RECORD_MISC_FORK_EXEC;
+	writer__set_time(w, event, rec->time);
 	writer__add(w, event);
 	if (no_maps)
 		writer__add_inherited_maps(w, process);
@@ -151,13 +174,13 @@ static void writer__add_record(struct writer *w, struct sideband_record *rec)
 	if (rec->task)
 		writer__add_fork(w, rec);
 	else
-		writer__add(w, sideband_record__event(rec));
+		writer__add_unchanged(w, sideband_record__event(rec), rec->time);
 }
 
 static void writer__add_pending(struct writer *w, const struct sideband_pending_record *pending)
 {
 	if (sideband_pending__logged(pending)->seq > w->written)
-		writer__add(w, sideband_pending__event(pending));
+		writer__add_unchanged(w, sideband_pending__event(pending), pending->time);
 }
 
 /* The next of the records in force after @rec: without time, then with */

@@ -78,7 +78,7 @@ static void watched__end(struct sideband_store *store, struct sideband_watched *
 		sideband_objects__end(store, container_of(watched, struct sideband_object,
 							  watched));
 	else
-		sideband_tasks__end(store, task_of(watched));
+		sideband_tasks__gone(store, task_of(watched));
 }
 
 /* Is all that was read by the round after @watched was found gone older than the ring? */

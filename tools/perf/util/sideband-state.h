@@ -203,6 +203,7 @@ struct sideband_lives {
  * @timed:	 records in force with one, in order of time
  * @pending:	 records that aren't applied to the state yet
  * @lives:	 which of them are about processes that leave nothing behind
+ * @set_back:	 how far the clock was set back so far: times in here go on
  * @seq:	 number of the last record that has arrived
  * @written:	 all records up to this number are in the file
  * @writing:	 all records up to this number are there, or are being written
@@ -226,6 +227,7 @@ struct sideband_store {
 	struct list_head		timed;
 	struct sideband_pending		pending;
 	struct sideband_lives		lives;
+	u64				set_back;
 	u64				seq;
 	u64				written;
 	u64				writing;
@@ -288,8 +290,8 @@ int sideband_tasks__apply(struct sideband_store *store, struct sideband_record *
 /* Apply an EXIT record, that nobody needs then */
 void sideband_tasks__apply_exit(struct sideband_store *store,
 				const struct perf_record_fork *exit, u64 time);
-/* The same without one */
-void sideband_tasks__end(struct sideband_store *store, struct sideband_task *task);
+/* The system doesn't know its tid any more */
+void sideband_tasks__gone(struct sideband_store *store, struct sideband_task *task);
 struct sideband_task *sideband_tasks__find(struct sideband_store *store, u32 tid);
 struct sideband_process *sideband_tasks__find_process(struct sideband_store *store, u32 pid);
 void sideband_tasks__exit(struct sideband_store *store);

@@ -216,7 +216,11 @@ int sideband_store__fold(struct sideband_store *store, const union perf_event *e
 		store->stats.malformed++;
 		return -EINVAL;
 	}
-	if (sideband_pending__add(store, event, time == ~0ULL ? 0 : time, store->seq + 1, round)) {
+	if (!time || time == ~0ULL)
+		time = 0;
+	else
+		time += store->set_back;
+	if (sideband_pending__add(store, event, time, store->seq + 1, round)) {
 		store->stats.failed++;
 		return -ENOMEM;
 	}
@@ -224,6 +228,11 @@ int sideband_store__fold(struct sideband_store *store, const union perf_event *e
 	store->stats.folded++;
 	store->stats.records++;
 	return 0;
+}
+
+void sideband_store__set_back(struct sideband_store *store, u64 by)
+{
+	store->set_back += by;
 }
 
 /* Let @rec be where a dump finds it: after the older ones */

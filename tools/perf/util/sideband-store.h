@@ -147,6 +147,14 @@ int sideband_store__fold(struct sideband_store *store, const union perf_event *e
 			 u64 time, u64 round);
 
 /**
+ * sideband_store__set_back - The clock was set back by @by nanoseconds
+ *
+ * All that was folded was before that. What is folded from now on has the time that the
+ * clock tells now, and so have all records of a dump, as if it had always been right.
+ */
+void sideband_store__set_back(struct sideband_store *store, u64 by);
+
+/**
  * sideband_store__settle - Get ready what sideband_store__prune() needs
  * @oldest_round: as there
  *

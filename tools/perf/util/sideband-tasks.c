@@ -84,7 +84,7 @@ static void process__put_if_gone(struct sideband_store *store, struct sideband_p
 		process__free(store, process);
 }
 
-void sideband_tasks__end(struct sideband_store *store, struct sideband_task *task)
+static void task__end(struct sideband_store *store, struct sideband_task *task)
 {
 	struct sideband_process *process = task->process;
 
@@ -95,13 +95,25 @@ void sideband_tasks__end(struct sideband_store *store, struct sideband_task *tas
 	process__put_if_gone(store, process);
 }
 
+/*
+ * A thread that is gone without an EXIT may have its leader's tid now, for an exec: then
+ * it is all that the process has. So that one ends only when the leader's tid is gone, too.
+ */
+void sideband_tasks__gone(struct sideband_store *store, struct sideband_task *task)
+{
+	if (task == task->process->leader)
+		task__end(store, task);
+	else
+		task__free(store, task);
+}
+
 /* Its tid is another's now: so it's gone, and as leader all of the process is */
 static void task__replace(struct sideband_store *store, struct sideband_task *task)
 {
 	if (task == task->process->leader)
 		process__free(store, task->process);
 	else
-		sideband_tasks__end(store, task);
+		task__free(store, task);
 }
 
 static struct sideband_task *process__add_task(struct sideband_store *store,
@@ -318,7 +330,7 @@ void sideband_tasks__apply_exit(struct sideband_store *store,
 	struct sideband_task *task = sideband_tasks__find(store, exit->tid);
 
 	if (task && task->process->pid == exit->pid && task->seen <= time)
-		sideband_tasks__end(store, task);
+		task__end(store, task);
 }
 
 static int apply_to_task(struct sideband_store *store, struct sideband_record *rec)

@@ -36,6 +36,7 @@ struct process {
 
 struct thread {
 	bool alive;
+	bool in_exec;			/* which ends later */
 	int pid, comm;
 	u64 exited;			/* when, as long as nobody has its tid */
 };
@@ -235,18 +236,23 @@ static void emit_text_poke(struct history *h)
 
 /* ---- the system */
 
-/* A thread that lives, or NOBODY */
-static int some_thread(struct history *h)
+static int find_thread(struct history *h, bool in_exec)
 {
 	unsigned int start = choose(h->choices, WORLD_TIDS), i;
 
 	for (i = 0; i < WORLD_TIDS; i++) {
 		unsigned int tid = (start + i) % WORLD_TIDS;
 
-		if (h->thread[tid].alive)
+		if (h->thread[tid].alive && h->thread[tid].in_exec == in_exec)
 			return tid;
 	}
 	return NOBODY;
+}
+
+/* A thread that lives and can do something, or NOBODY */
+static int some_thread(struct history *h)
+{
+	return find_thread(h, false);
 }
 
 /* A tid that neither a thread has nor a process, or NOBODY */
@@ -309,26 +315,52 @@ static void exit_thread(struct history *h, int tid)
 	h->process[thread->pid].alive = false;
 }
 
-static void exec(struct history *h)
+/* A thread alone is left of its process, and has its leader's tid: of that there is no EXIT */
+static void become_leader(struct history *h, int tid)
 {
-	int tid = some_thread(h), pid, i;
+	int pid = h->thread[tid].pid, i;
 
-	if (tid == NOBODY)
-		return;
-	pid = h->thread[tid].pid;
 	for (i = 0; i < WORLD_TIDS; i++) {
 		if (i != tid && h->thread[i].alive && h->thread[i].pid == pid)
 			exit_thread(h, i);
 	}
-	/* there is no EXIT of the tid that a thread leaves for its leader's */
 	if (tid != pid) {
 		h->thread[tid] = (struct thread) { .alive = false, };
-		start_thread(h, pid, pid, NOBODY);
+		start_thread(h, pid, pid, h->thread[pid].comm);
 	}
+}
+
+static void new_image(struct history *h, int pid)
+{
+	int i;
+
+	h->thread[pid].in_exec = false;
 	forget_pages(&h->process[pid]);
 	emit_comm(h, pid, true, true);
 	for (i = choose(h->choices, 4); i; i--)
 		emit_mmap(h, pid, true);
+}
+
+static void exec(struct history *h)
+{
+	int tid = some_thread(h), pid;
+
+	if (tid == NOBODY)
+		return;
+	pid = h->thread[tid].pid;
+	become_leader(h, tid);
+	h->thread[pid].in_exec = one_in(h, 4);
+	if (!h->thread[pid].in_exec)
+		new_image(h, pid);
+}
+
+static bool end_exec(struct history *h)
+{
+	int pid = find_thread(h, true);
+
+	if (pid != NOBODY)
+		new_image(h, pid);
+	return pid != NOBODY;
 }
 
 static void unmap(struct history *h)
@@ -379,7 +411,10 @@ static void step(struct history *h)
 			exit_thread(h, tid);
 		break;
 	case 5:
-		exec(h);
+		if (one_in(h, 2))
+			exec(h);
+		else
+			end_exec(h);
 		break;
 	case 6 ... 7:
 		tid = some_thread(h);
@@ -644,6 +679,8 @@ static void check_bounds(struct history *h)
 	const struct sideband_store_stats *stats = sideband_store__stats(h->store);
 	unsigned int tasks = 0, processes = 0, records, i;
 
+	while (end_exec(h))
+		;
 	for (i = 2; i < WORLD_TIDS; i++) {
 		if (h->thread[i].alive && !one_in(h, 4))
 			exit_thread(h, i);

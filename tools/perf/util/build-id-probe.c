@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Find out whether the kernel keeps build-ids apart; see build-id-probe.h */
+#include <fcntl.h>
+#include <unistd.h>
+#include <sys/mman.h>
+#include <linux/kernel.h>
+#include <linux/perf_event.h>
+#include <perf/event.h>
+#include <internal/lib.h>
+#include "build-id-probe.h"
+#include "perf-sys.h"
+
+/* An event and its buffer, of one page */
+struct probe {
+	int				fd;
+	struct perf_event_mmap_page	*buffer;
+};
+
+static bool probe__open(struct probe *probe, bool build_id)
+{
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_SOFTWARE,
+		.size		= sizeof(attr),
+		.config		= PERF_COUNT_SW_DUMMY,
+		.exclude_kernel	= 1,
+		.exclude_hv	= 1,
+		.mmap		= 1,
+		.mmap2		= 1,
+		.build_id	= build_id,
+	};
+
+	probe->buffer = MAP_FAILED;
+	probe->fd = sys_perf_event_open(&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (probe->fd >= 0)
+		probe->buffer = mmap(NULL, 2 * page_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+				     probe->fd, 0);
+	return probe->buffer != MAP_FAILED;
+}
+
+static void probe__close(struct probe *probe)
+{
+	if (probe->buffer != MAP_FAILED)
+		munmap(probe->buffer, 2 * page_size);
+	if (probe->fd >= 0)
+		close(probe->fd);
+}
+
+/* Of the few records that are there: does one say that it has a build-id? */
+static bool probe__has_build_id(const struct probe *probe)
+{
+	u64 pos = 0, end = __atomic_load_n(&probe->buffer->data_head, __ATOMIC_ACQUIRE);
+
+	while (pos < min(end, (u64)page_size)) {
+		const struct perf_event_header *header = (void *)probe->buffer + page_size + pos;
+
+		if (header->type == PERF_RECORD_MMAP2 &&
+		    header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID)
+			return true;
+		pos += header->size;
+	}
+	return false;
+}
+
+/* A mapping of code that has a build-id */
+static void map_program(void)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	void *map = mmap(NULL, page_size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+
+	if (map != MAP_FAILED)
+		munmap(map, page_size);
+	if (fd >= 0)
+		close(fd);
+}
+
+bool perf_can_record_build_id_alone(void)
+{
+	/* Whichever order the kernel goes through them: another is behind the one that asks */
+	struct probe probes[3];
+	bool open = true, alone;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(probes); i++)
+		open &= probe__open(&probes[i], i == 1);
+	if (open)
+		map_program();
+	alone = open && probe__has_build_id(&probes[1]) && !probe__has_build_id(&probes[0]) &&
+		!probe__has_build_id(&probes[2]);
+	for (i = 0; i < ARRAY_SIZE(probes); i++)
+		probe__close(&probes[i]);
+	return alone;
+}
