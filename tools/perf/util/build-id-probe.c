@@ -48,9 +48,10 @@ static void probe__close(struct probe *probe)
 /* Of the few records that are there: does one say that it has a build-id? */
 static bool probe__has_build_id(const struct probe *probe)
 {
-	u64 pos = 0, end = __atomic_load_n(&probe->buffer->data_head, __ATOMIC_ACQUIRE);
+	u64 pos = 0, head = __atomic_load_n(&probe->buffer->data_head, __ATOMIC_ACQUIRE);
+	u64 end = min_t(u64, head, page_size);
 
-	while (pos < min(end, (u64)page_size)) {
+	while (pos < end) {
 		const struct perf_event_header *header = (void *)probe->buffer + page_size + pos;
 
 		if (header->type == PERF_RECORD_MMAP2 &&

@@ -622,7 +622,7 @@ static int make_dump(struct record_dump *dump)
 	err = write_dump(dump);
 	if (!err && !app->stream)
 		err = record_files__finish(&dump->files, app,
-					    dump_requests__label(&dump->requests));
+					   dump_requests__label(&dump->requests));
 	if (err) {
 		data_append__abort(app);
 		auxtrace_index__truncate(index, nr_aux);
