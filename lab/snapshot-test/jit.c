@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A JIT compiler's code, for page faults as samples: FUNCTIONS of them, each at an address
- * of its own and with a name in /tmp/perf-PID.map, each of which touches a new page.
+ * of its own and with a name in /tmp/perf-PID.map, each of which touches a new page. It is
+ * called when it is made, and again when there are eight times as many: its mapping is in
+ * the state by then that perf keeps, and not in what is still to be looked at.
  */
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -12,7 +14,7 @@
 #include <unistd.h>
 
 #define PAGE	4096
-#define CALLS	16
+#define PAUSE	500	/* us */
 
 /* mov %al, (%rdi); ret */
 static const unsigned char code[] = { 0x88, 0x07, 0xc3 };
@@ -31,8 +33,7 @@ static void *map(uintptr_t at, size_t size)
 
 static void (*compile(unsigned int number, FILE *names))(char *)
 {
-	/* Two at the same addresses, every now and then: the second hides the first */
-	void *addr = map(0x100000000000ULL + (uintptr_t)(number / 3 * 2) * PAGE, PAGE);
+	void *addr = map(0x100000000000ULL + (uintptr_t)number * 2 * PAGE, PAGE);
 
 	memcpy(addr, code, sizeof(code));
 	if (mprotect(addr, PAGE, PROT_READ | PROT_EXEC)) {
@@ -46,23 +47,27 @@ static void (*compile(unsigned int number, FILE *names))(char *)
 
 int main(int argc, char **argv)
 {
-	unsigned int functions = argc > 1 ? atoi(argv[1]) : 1000, i, call;
+	unsigned int number = argc > 1 ? atoi(argv[1]) : 1000, i;
+	void (**functions)(char *) = calloc(number, sizeof(*functions));
 	char path[64];
 	FILE *names;
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
 	names = fopen(path, "w");
-	if (!names) {
+	if (!names || !functions) {
 		perror(path);
 		return EXIT_FAILURE;
 	}
-	for (i = 0; i < functions; i++) {
-		void (*function)(char *) = compile(i, names);
-		char *data = map(0, CALLS * PAGE);
+	for (i = 0; i < number; i++) {
+		char *data = map(0, 4 * PAGE);
 
-		for (call = 0; call < CALLS; call++)
-			function(data + call * PAGE);
-		munmap(data, CALLS * PAGE);
+		functions[i] = compile(i, names);
+		functions[i](data);
+		functions[i](data + PAGE);
+		functions[i / 8](data + 2 * PAGE);
+		functions[i / 8](data + 3 * PAGE);
+		munmap(data, 4 * PAGE);
+		usleep(PAUSE);
 	}
 	return fclose(names) != 0;
 }
