@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -243,6 +244,47 @@ static void branches(unsigned long n)
 	};
 
 	window_code(WINDOW_CALLS, 0)->run(&win);
+}
+
+/*
+ * A branch event with a period of one makes samples of what BTS stores, in memory of its
+ * own. After intel_bts the hardware has that again: it is made anew only when there was no
+ * hardware event at all.
+ */
+TEST(branch_event_afterwards)
+{
+	struct perf_event_mmap_page *page;
+	struct perf_event_attr attr;
+	struct gated gated = { };
+	int fd, other;
+
+	attr_cycles(&attr, 1000003);
+	other = perf_open(&attr, 0, -1, -1);
+	bts_init(&gated);
+	gated.kind = gate_kind("tracepoint");
+	if (gated.kind->setup(&gated.spec, &gated.win))
+		SKIP(return, "no %s", gated.kind->needs);
+	bts_open(_metadata, &gated);
+	branches(100);
+	ASSERT_EQ(aux_group_disable(&gated.group), 0);
+	gated_close(&gated);
+
+	attr_cycles(&attr, 1);
+	attr.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS;
+	attr.exclude_kernel = 1;
+	attr.disabled = 1;
+	fd = perf_open(&attr, 0, gated.cpu, -1);
+	if (fd < 0)
+		SKIP(return, "no event of branches: %s", strerror(errno));
+	page = mmap(NULL, 65 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ASSERT_NE(page, MAP_FAILED);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	branches(1000);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	EXPECT_GE(page->data_head, 1000 * sizeof(struct perf_event_header));
+	munmap(page, 65 * 4096);
+	close(fd);
+	close(other);
 }
 
 TEST_F(bts, level_kept_over_scheduling)
