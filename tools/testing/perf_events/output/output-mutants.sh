@@ -62,9 +62,7 @@ try "wants the reader for the beginning of a sample" \
 try "takes an early wake-up for the one that was wanted" \
 	's/shared_advance(&sh->woken, upto)/shared_advance(\&sh->woken, wanted)/'
 try "lets two contexts write to the control page" \
-	'/atomic_cmpxchg_acquire(&sh->page_busy/s/, 0, 1)/, 0, 0)/'
-try "lets any event write to the control page" \
-	's/if (event != READ_ONCE(rb->owner))/if (0)/'
+	'/atomic_cmpxchg_acquire(&rb->shared->page_busy/s/, 0, 1)/, 0, 0)/'
 try "lets user space read the counter of the mapped event" \
 	's/page->cap_user_rdpmc = 0;//'
 try "wakes the first event's reader only" \
