@@ -783,8 +783,8 @@ TEST_F(pt_level, resumed_without_the_interrupt)
 	pt_open(_metadata, gated);
 	for (round = 1; round <= 3; round++) {
 		pt_enable(_metadata, gated);
-		resume();
 		ASSERT_EQ(model_mask(true), 0);
+		resume();
 		EXPECT_TRUE(trace_until(gated, MSR_RTIT_STATUS, RTIT_STATUS_STOPPED));
 		pause_trace();
 		resume();
