@@ -19,6 +19,11 @@ complain() {
 	return 1
 }
 
+# skip REASON - what the test needs isn't here
+skip() {
+	printf '%s\n' "$*" >skipped
+}
+
 # A trace of a task is one event on each CPU, and each has its own level: the
 # windows are whole where the task stays on one CPU.
 here=(taskset -c 1)
@@ -60,7 +65,7 @@ address_of() {
 
 run_tests() {
 	local -a names
-	local name what number=0 failed=0
+	local name what number=0 failed=0 start
 
 	mapfile -t names < <(grep -oE '^test_[a-z_]+\(\) \{ # .*' "$0" | grep -E "^test_($wanted)")
 	if ((!${#names[@]})); then
@@ -69,10 +74,11 @@ run_tests() {
 	fi
 	printf '1..%d\n' "${#names[@]}"
 	for what in "${names[@]}"; do
-		name=${what%%()*} what=${what#*# } number=$((number + 1))
+		name=${what%%()*} what=${what#*# } number=$((number + 1)) start=$SECONDS
 		mkdir "$work/$name"
 		if (cd "$work/$name" && "$name"); then
-			printf 'ok %d %s\n' "$number" "$what"
+			printf 'ok %d %s (%d s)%s\n' "$number" "$what" $((SECONDS - start)) \
+				"$(sed 's/^/ # SKIP /' "$work/$name/skipped" 2>/dev/null)"
 		else
 			printf 'not ok %d %s\n' "$number" "$what"
 			failed=1

@@ -597,6 +597,7 @@ void execute_continue(unsigned int from, unsigned int to)
 	world = mmap(NULL, sizeof(*world), PROT_READ | PROT_WRITE, MAP_SHARED, FD_WORLD, 0);
 	if (world == MAP_FAILED)
 		_exit(1);
+	count(&world->succeeded[OP_EXEC]);
 	catch_signals();
 	run_calls(from, to);
 	wait_for_children();
