@@ -77,6 +77,11 @@ soak_module() {
 	modinfo -n test_perf_nmi 2>/dev/null
 }
 
+# memory PID - KiB of memory of its own, without what it shares with files
+memory() {
+	awk '/^RssAnon/ { print $2 }' "/proc/$1/status"
+}
+
 load_ends() {
 	kill -TERM "$load" 2>/dev/null
 	wait "$load" || complain "the load failed: $(tail -n 1 load.log)"

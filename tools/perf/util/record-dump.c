@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -719,6 +720,14 @@ static void acknowledge(struct record_dump *dump)
 			      dump->err ? reason(dump) : NULL);
 }
 
+/* A dump takes as much for build-ids and copies as all else, or more, and for seconds */
+static void give_memory_back(void)
+{
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}
+
 static void *dump_thread(void *arg)
 {
 	struct record_dump *dump = arg;
@@ -731,6 +740,7 @@ static void *dump_thread(void *arg)
 		return NULL;
 	}
 	dump->err = forget_dumped(dump);
+	give_memory_back();
 	set_state(dump, DUMP_DONE);
 	return NULL;
 }
