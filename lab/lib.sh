@@ -43,18 +43,18 @@ fix_build_identity() {
 	export KBUILD_BUILD_USER=flight KBUILD_BUILD_HOST=lab KBUILD_BUILD_VERSION=1
 }
 
-# run_again ARG... - lab/run ARG..., all of its output as it comes. The known fault of
+# run_again ARG... - lab/run ARG..., its output as it comes. The known fault of
 # QEMU's TCG (90) is no result: then a line says that what is above doesn't count, and
 # it runs again with one thread for all CPUs, twice at most.
 once_more='# Once more: what is above does not count'
 run_again() {
 	local status=0 tries
 
-	"$lab_dir/run" "$@" 2>&1 || status=$?
+	"$lab_dir/run" "$@" || status=$?
 	for ((tries = 0; status == 90 && tries < 2; tries++)); do
 		printf '\n%s\n' "$once_more"
 		status=0
-		LAB_ACCEL=tcg-single "$lab_dir/run" "$@" 2>&1 || status=$?
+		LAB_ACCEL=tcg-single "$lab_dir/run" "$@" || status=$?
 	done
 	return "$status"
 }
