@@ -61,7 +61,7 @@ check-series:	## ditto, and each commit passes the tests that it has (very slow)
 check-debug:	## the tests of check-vm with KASAN and lockdep, and with KCSAN
 	@lab/check debug kcsan
 
-check-long:	## minutes of races, many millions of records, deep models (slow)
+check-long:	## minutes of races, millions of records, deep models, random calls (slow)
 	@lab/check long
 
 check-mutants: compose	## one-line faults in the series' code: do the tests find them? (slow)
