@@ -1128,6 +1128,90 @@ TEST_F(pt_mode, counters)
 	close(resumer);
 }
 
+/* --- Gates by precise events --- */
+
+#define PRECISE_PERIOD	5000003
+
+/* What the hardware may collect; it knows no times of the tests' clock. */
+static void attr_precise(struct perf_event_attr *attr)
+{
+	attr_cycles(attr, PRECISE_PERIOD);
+	attr->config = PERF_COUNT_HW_INSTRUCTIONS;
+	attr->precise_ip = 1;
+	attr->sample_type &= ~PERF_SAMPLE_TIME;
+}
+
+/* Look rarely: reading the event takes out what is collected. */
+static __u64 wait_for_overflows(int fd)
+{
+	__u64 end = clock_ns() + 15000000000ULL, n;
+
+	do {
+		spin_ns(50000000);
+		n = perf_count(fd) / PRECISE_PERIOD;
+	} while (n < 50 && clock_ns() < end);
+
+	return n;
+}
+
+/* Not one interrupt per overflow: it takes some hundreds to fill the buffer. */
+TEST_F(pt_mode, precise_event_that_is_no_gate)
+{
+	struct perf_event_attr attr;
+	long long interrupts;
+	__u64 overflows;
+	int fd;
+
+	if (!has_model())
+		SKIP(return, "the model counts");
+
+	attr_precise(&attr);
+	interrupts = model_stat("total.pmi_raised");
+	fd = perf_open(&attr, 0, -1, -1);
+	if (fd < 0)
+		SKIP(return, "no precise events: %s", strerror(errno));
+	overflows = wait_for_overflows(fd);
+	interrupts = model_stat("total.pmi_raised") - interrupts;
+	close(fd);
+
+	EXPECT_GE(overflows, 50);
+	EXPECT_LE(10 * interrupts, (long long)overflows);
+}
+
+/* A gate is not to be collected: it acts when it overflows. */
+TEST_F(pt_mode, precise_event)
+{
+	struct gated *gated = &self->gated;
+	struct aux_actions act;
+	struct perf_event_attr attr;
+	__u64 overflows;
+	int gate;
+
+	if (lacks_account())
+		SKIP(return, "no %s", lacks_account());
+	attr_precise(&attr);
+	if (perf_try_open(&attr, -1))
+		SKIP(return, "no precise events: %s", strerror(errno));
+
+	gated->spec.overwrite = true;
+	gated->spec.resume.size = 0;
+	gated->spec.pause.size = 0;
+	pt_open(_metadata, gated);
+	gate = aux_group_add_gate(&gated->group, &gated->spec, &attr, true);
+	ASSERT_GE(gate, 0)
+		TH_LOG("%s", strerror(errno));
+	pt_enable(_metadata, gated);
+	overflows = wait_for_overflows(gate);
+	ASSERT_EQ(aux_actions_read(&gated->group, &act), 0);
+	ASSERT_EQ(aux_group_disable(&gated->group), 0);
+	close(gate);
+
+	/* Two overflows before the interrupt are one: the machine may be slow. */
+	EXPECT_GE(overflows, 50);
+	EXPECT_GE(10 * act.requested, 9 * overflows);
+	EXPECT_GT(gated->group.page->aux_head, 0);
+}
+
 /* --- Interrupts at the wrong moment --- */
 
 /* The trace is switched off, by a write of CTL, and an interrupt of it is handled. */

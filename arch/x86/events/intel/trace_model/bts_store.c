@@ -21,11 +21,6 @@ struct tm_bts {
 	u64	flags;
 };
 
-static struct debug_store *tm_ds(const struct tm_cpu *cpu)
-{
-	return (struct debug_store *)(unsigned long)cpu->ds_area;
-}
-
 /* What the manual asks for: records that fit, from the base to the maximum. */
 static bool tm_ds_usable(const struct tm_cpu *cpu)
 {

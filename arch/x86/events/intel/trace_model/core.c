@@ -451,6 +451,7 @@ static const struct tm_option tm_options[] __initconst = {
 	{ "no-cyc", &tm_config.cyc, false },
 	{ "no-ptwrite", &tm_config.ptwrite, false },
 	{ "no-cr3", &tm_config.cr3_filter, false },
+	{ "pebs", &tm_config.pebs, true },
 };
 
 static void __init tm_parse_option(const char *option)

@@ -68,6 +68,7 @@ static const struct {
 } tm_rates[] = {
 	{ 0x003c, 0 },	/* core cycles */
 	{ 0x00c0, 1 },	/* instructions */
+	{ 0x01c0, 1 },	/* the same for PEBS: PREC_DIST */
 	{ 0x013c, 5 },	/* reference cycles */
 	{ 0x00c4, 3 },	/* branches */
 	{ 0x00c5, 8 },	/* mispredicted branches */
@@ -120,47 +121,89 @@ static bool tm_runs(const struct tm_cpu *cpu, unsigned int i, u8 *shift, bool *i
 			   tm_fixed_runs(cpu, i - TM_GP, shift, irq);
 }
 
-static void tm_advance(struct tm_cpu *cpu, unsigned int i, u8 shift, bool irq, u64 now)
+/* Do its overflows lead to records, not to interrupts? */
+static bool tm_has_pebs(const struct tm_cpu *cpu, unsigned int i)
+{
+	return i < TM_GP && cpu->pebs_enable & BIT_ULL(i);
+}
+
+/* True if the counter has overflowed. With PEBS, it goes on from there in the next look. */
+static bool tm_advance(struct tm_cpu *cpu, unsigned int i, u8 shift, u64 now)
 {
 	u64 events = (now - cpu->since[i]) >> shift;
 
+	if (tm_has_pebs(cpu, i))
+		events = min(events, BIT_ULL(TM_CNT_BITS) - cpu->count[i]);
 	cpu->since[i] += events << shift;
 	cpu->count[i] += events;
 	if (!(cpu->count[i] >> TM_CNT_BITS))
-		return;
+		return false;
 
 	cpu->count[i] &= GENMASK_ULL(TM_CNT_BITS - 1, 0);
+	return true;
+}
+
+static void tm_overflow(struct tm_cpu *cpu, unsigned int i, bool irq)
+{
 	cpu->global_status |= BIT_ULL(tm_status_bit(i));
 	if (irq)
 		cpu->pmi |= TM_PMI_STATUS;
 }
 
+/*
+ * Each overflow has its record, however late it is noticed. Not so behind the last one:
+ * if it interrupts, the handler would have stopped the counter.
+ */
+static bool tm_pebs(struct tm_cpu *cpu, unsigned long counters, u64 now,
+		    const struct pt_regs *regs)
+{
+	unsigned int i;
+
+	if (!counters)
+		return false;
+	if (tm_pebs_overflow(cpu, counters, now, regs))
+		return true;
+
+	for_each_set_bit(i, &counters, TM_GP)
+		cpu->since[i] = now;
+	return false;
+}
+
 /**
  * tm_counters_update() - bring the counters up to date
  * @cpu: model
+ * @regs: interrupted for that, or NULL
  *
  * Before anything that they depend on is read or changed.
+ *
+ * Return: true if more overflows of a counter with PEBS may wait for the next look.
  */
-void tm_counters_update(struct tm_cpu *cpu)
+bool tm_counters_update(struct tm_cpu *cpu, const struct pt_regs *regs)
 {
 	u64 now = rdtsc_ordered();
+	unsigned long pebs = 0;
 	unsigned int i;
 	u8 shift;
 	bool irq;
 
 	for (i = 0; i < TM_COUNTERS; i++) {
-		if (tm_runs(cpu, i, &shift, &irq))
-			tm_advance(cpu, i, shift, irq, now);
-		else
+		if (!tm_runs(cpu, i, &shift, &irq))
 			cpu->since[i] = now;
+		else if (!tm_advance(cpu, i, shift, now))
+			continue;
+		else if (tm_has_pebs(cpu, i))
+			pebs |= BIT(i);
+		else
+			tm_overflow(cpu, i, irq);
 	}
+	return tm_pebs(cpu, pebs, now, regs);
 }
 
 /**
  * tm_counters_deadline() - when the counters must be looked at
  * @cpu: model
  *
- * Return: TSC of the first overflow that interrupts; 0 if an interrupt waits for
+ * Return: TSC of the first overflow that interrupts or has a record; 0 if an interrupt waits for
  * the local APIC; TM_NEVER if there is nothing to wait for, or tm_pmi_mask() tells
  * when the waiting is over.
  */
@@ -177,7 +220,7 @@ u64 tm_counters_deadline(const struct tm_cpu *cpu)
 		return TM_NEVER;
 
 	for (i = 0; i < TM_COUNTERS; i++) {
-		if (!tm_runs(cpu, i, &shift, &irq) || !irq)
+		if (!tm_runs(cpu, i, &shift, &irq) || !(irq || tm_has_pebs(cpu, i)))
 			continue;
 		left = BIT_ULL(TM_CNT_BITS) - cpu->count[i];
 		deadline = min(deadline, cpu->since[i] + (left << shift));
@@ -189,7 +232,7 @@ static u64 tm_pmc_op(struct tm_cpu *cpu, void *arg)
 {
 	unsigned int counter = *(unsigned int *)arg;
 
-	tm_counters_update(cpu);
+	tm_counters_update(cpu, NULL);
 	if (counter & INTEL_PMC_FIXED_RDPMC_BASE)
 		counter = TM_GP + (counter & ~INTEL_PMC_FIXED_RDPMC_BASE);
 	return counter < TM_COUNTERS ? cpu->count[counter] : 0;
@@ -225,8 +268,7 @@ bool tm_pmi_allowed(void)
 
 static u64 tm_look(struct tm_cpu *cpu, void *arg)
 {
-	tm_counters_update(cpu);
-	return 0;
+	return tm_counters_update(cpu, arg);
 }
 
 static void tm_look_here(void *arg)
@@ -302,7 +344,8 @@ static int tm_nmi(unsigned int cmd, struct pt_regs *regs)
 		WRITE_ONCE(watch->poked, false);
 		watch->stray = true;
 		watch->in_poke = true;
-		tm_run(tm_look, NULL);
+		while (tm_run(tm_look, regs))
+			;
 		watch->in_poke = false;
 	}
 

@@ -43,6 +43,7 @@ static bool tm_owns_msr(unsigned int msr)
 	case MSR_IA32_RTIT_ADDR0_A ... MSR_IA32_RTIT_ADDR3_B:
 	case MSR_IA32_DEBUGCTLMSR:
 	case MSR_IA32_DS_AREA:
+	case MSR_IA32_PEBS_ENABLE:
 	case MSR_IA32_PERF_CAPABILITIES:
 	case MSR_CORE_PERF_GLOBAL_STATUS:
 	case MSR_CORE_PERF_GLOBAL_CTRL:
@@ -63,8 +64,10 @@ static u64 tm_constant_msr(unsigned int msr, u64 native)
 {
 	switch (msr) {
 	case MSR_IA32_MISC_ENABLE:
-		native |= MSR_IA32_MISC_ENABLE_EMON | MSR_IA32_MISC_ENABLE_PEBS_UNAVAIL;
-		return native & ~(u64)MSR_IA32_MISC_ENABLE_BTS_UNAVAIL;
+		native |= MSR_IA32_MISC_ENABLE_EMON;
+		native &= ~(u64)(MSR_IA32_MISC_ENABLE_BTS_UNAVAIL |
+				 MSR_IA32_MISC_ENABLE_PEBS_UNAVAIL);
+		return native | (tm_config.pebs ? 0 : MSR_IA32_MISC_ENABLE_PEBS_UNAVAIL);
 	case MSR_PLATFORM_INFO:
 		return (native & ~0xff00ULL) | tm_nonturbo_ratio() << 8;
 	default:

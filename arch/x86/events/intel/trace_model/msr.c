@@ -26,6 +26,11 @@ struct tm_access {
 
 /* IA32_PERF_CAPABILITIES: the general counters' second names take all bits. */
 #define TM_FULL_WIDTH_WRITE	BIT_ULL(13)
+/* and of PEBS: trap-like, all registers, record format 3 */
+#define TM_PEBS_CAPS		(BIT_ULL(6) | BIT_ULL(7) | 3ULL << 8)
+
+/* IA32_PEBS_ENABLE: the counters, and load latency, an event that never happens here */
+#define TM_PEBS_MASK		(GENMASK_ULL(TM_GP - 1, 0) | GENMASK_ULL(TM_GP + 31, 32))
 
 static u64 tm_fault(struct tm_cpu *cpu, const struct tm_access *access,
 		    enum tm_breach breach)
@@ -250,6 +255,9 @@ static u64 *tm_counter_config(struct tm_cpu *cpu, unsigned int msr, u64 *bits)
 	case MSR_CORE_PERF_GLOBAL_CTRL:
 		*bits = TM_COUNTER_MASK;
 		return &cpu->global_ctrl;
+	case MSR_IA32_PEBS_ENABLE:
+		*bits = tm_config.pebs ? TM_PEBS_MASK : 0;
+		return &cpu->pebs_enable;
 	case MSR_ARCH_PERFMON_FIXED_CTR_CTRL:
 		*bits = GENMASK_ULL(4 * TM_FIXED - 1, 0);
 		return &cpu->fixed_ctrl;
@@ -312,7 +320,7 @@ static u64 tm_write_counter(struct tm_cpu *cpu, const struct tm_access *access)
 {
 	u64 bits, *config = tm_counter_config(cpu, access->msr, &bits);
 
-	tm_counters_update(cpu);
+	tm_counters_update(cpu, NULL);
 	if (access->msr == MSR_CORE_PERF_GLOBAL_OVF_CTRL)
 		return tm_acknowledge(cpu, access);
 	if (tm_counter(cpu, access->msr))
@@ -368,7 +376,7 @@ static u64 tm_read_counter(struct tm_cpu *cpu, struct tm_access *access)
 {
 	u64 bits, *reg = tm_counter_config(cpu, access->msr, &bits);
 
-	tm_counters_update(cpu);
+	tm_counters_update(cpu, NULL);
 	if (!reg)
 		reg = tm_counter(cpu, access->msr);
 	if (access->msr == MSR_CORE_PERF_GLOBAL_STATUS)
@@ -410,7 +418,7 @@ static u64 tm_read_op(struct tm_cpu *cpu, void *arg)
 		access->val = cpu->ds_area;
 		return 0;
 	case MSR_IA32_PERF_CAPABILITIES:
-		access->val = TM_FULL_WIDTH_WRITE;
+		access->val = TM_FULL_WIDTH_WRITE | (tm_config.pebs ? TM_PEBS_CAPS : 0);
 		return 0;
 	default:
 		return tm_read_counter(cpu, access);

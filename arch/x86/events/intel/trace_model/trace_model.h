@@ -18,6 +18,9 @@
 
 #include "pt_packets.h"
 
+struct debug_store;
+struct pt_regs;
+
 #define TM_GP		4	/* general counters */
 #define TM_FIXED	3
 #define TM_COUNTERS	(TM_GP + TM_FIXED)
@@ -38,7 +41,7 @@
 #define TM_COUNTER_MASK		(GENMASK_ULL(TM_GP - 1, 0) | \
 				 GENMASK_ULL(INTEL_PMC_IDX_FIXED + TM_FIXED - 1, \
 					     INTEL_PMC_IDX_FIXED))
-/* GLOBAL_OVF_CTRL: counters, ToPA, and the bits that nothing here sets: OvfBuf, CondChgd */
+/* GLOBAL_OVF_CTRL: counters, ToPA, PEBS, and CondChgd, that nothing here sets */
 #define TM_STATUS_MASK		(TM_COUNTER_MASK | GLOBAL_STATUS_TRACE_TOPAPMI | \
 				 GLOBAL_STATUS_BUFFER_OVF | GLOBAL_STATUS_COND_CHG)
 
@@ -62,6 +65,7 @@ enum tm_ack {
  * @cyc: cycle-accurate mode, PSB frequency
  * @ptwrite: PTWRITE packets
  * @cr3_filter: RTIT_CR3_MATCH
+ * @pebs: processor event based sampling
  * @filters: number of address ranges
  * @ack: when the interrupt is acknowledged, as of boot
  */
@@ -73,6 +77,7 @@ struct tm_config {
 	bool		cyc;
 	bool		ptwrite;
 	bool		cr3_filter;
+	bool		pebs;
 	unsigned int	filters;
 	enum tm_ack	ack;
 };
@@ -89,7 +94,7 @@ enum tm_breach {
 	TM_BREACH_OUTPUT,	/* output base, mask or offset */
 	TM_BREACH_TOPA,		/* ToPA table or entry */
 	TM_BREACH_DEBUGCTL,	/* reserved bit of DEBUGCTL */
-	TM_BREACH_DS,		/* BTS enabled with an unusable DS area */
+	TM_BREACH_DS,		/* BTS or PEBS with an unusable DS area */
 	TM_BREACH_BTS_INDEX,	/* bts_index written while BTS is on */
 	TM_BREACH_COUNTER,	/* reserved bit of a counter's register */
 	TM_BREACH_UNCLAIMED,	/* an interrupt that no driver took for its own */
@@ -140,6 +145,7 @@ enum tm_stat {
  * @debugctl: IA32_DEBUGCTL
  * @ds_area: IA32_DS_AREA
  * @bts_index: bts_index as the model wrote it last, while BTS is on
+ * @pebs_enable: IA32_PEBS_ENABLE
  * @global_ctrl: IA32_PERF_GLOBAL_CTRL
  * @global_status: IA32_PERF_GLOBAL_STATUS
  * @fixed_ctrl: IA32_FIXED_CTR_CTRL
@@ -174,6 +180,7 @@ struct tm_cpu {
 	u64		ds_area;
 	u64		bts_index;
 
+	u64		pebs_enable;
 	u64		global_ctrl;
 	u64		global_status;
 	u64		fixed_ctrl;
@@ -247,6 +254,11 @@ static inline bool tm_bts_on(const struct tm_cpu *cpu)
 	return (cpu->debugctl & on) == on;
 }
 
+static inline struct debug_store *tm_ds(const struct tm_cpu *cpu)
+{
+	return (struct debug_store *)(unsigned long)cpu->ds_area;
+}
+
 /* hooks.c */
 void tm_hooks_install(void);
 unsigned int tm_nonturbo_ratio(void);
@@ -264,7 +276,7 @@ void tm_out(struct tm_cpu *cpu, const void *bytes, unsigned int n);
 bool tm_output_check(struct tm_cpu *cpu);
 
 /* counters.c */
-void tm_counters_update(struct tm_cpu *cpu);
+bool tm_counters_update(struct tm_cpu *cpu, const struct pt_regs *regs);
 u64 tm_counters_deadline(const struct tm_cpu *cpu);
 u64 tm_read_pmc(unsigned int counter);
 bool tm_pmi_allowed(void);
@@ -272,6 +284,10 @@ void tm_pmi_mask(bool mask);
 void tm_pmi_send(void);
 void tm_timer_update(u64 deadline);
 void tm_counters_reset(unsigned int cpu);
+
+/* pebs.c */
+bool tm_pebs_overflow(struct tm_cpu *cpu, unsigned long counters, u64 now,
+		      const struct pt_regs *regs);
 
 /* ack.c */
 bool tm_ack_parse(const char *word, enum tm_ack *ack);
