@@ -51,41 +51,38 @@ class Tree:
         (self.root / path).unlink()
         (self.root / path).symlink_to(LINUX / path)
 
-    def build(self, target):
+    def build(self, target, program):
         """Without warnings: a change that leaves something unused is one all the same."""
-        objects = self.objects / target.name
-        programs = [str(objects / p.split()[0]) for p in target.programs]
-        for program in programs:
-            Path(program).unlink(missing_ok=True)
+        file = self.file_of(target, program)
+        file.unlink(missing_ok=True)
         compiler = "ccache gcc -w" if shutil.which("ccache") else "gcc -w"
         return unless_interrupted(subprocess.run(
             ["make", "-s", "-C", str(self.root / target.directory),
-             f"O={objects}", f"CC={compiler}", *programs],
+             f"O={file.parent}", f"CC={compiler}", str(file)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False))
 
-    def machine_code(self, target):
-        """A digest of the programs without symbols and lines."""
-        digest = hashlib.sha256()
-        for program in target.programs:
-            stripped = self.objects / target.name / "stripped"
-            subprocess.run(["strip", "-o", str(stripped),
-                            str(self.objects / target.name / program.split()[0])], check=True)
-            digest.update(stripped.read_bytes())
-        return digest.digest()
+    def file_of(self, target, program):
+        return self.objects / target.name / program.split()[0]
 
-    def test(self, target, cpu_limit):
+    def machine_code(self, target, program):
+        """The program without symbols and lines."""
+        stripped = self.objects / target.name / "stripped"
+        subprocess.run(["strip", "-o", str(stripped), str(self.file_of(target, program))],
+                       check=True)
+        return hashlib.sha256(stripped.read_bytes()).digest()
+
+    def test(self, target, program, cpu_limit):
         """What fails first, or None. A program that takes more than its CPU time has failed,
         too; a busy machine is no reason to."""
-        for program in target.programs:
-            name, *arguments = program.split()
-            failed, status = first_failure(
-                [str(self.objects / target.name / name), *arguments],
-                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU,
-                                                      (cpu_limit, cpu_limit)))
-            if not failed and status in (-signal.SIGINT, -signal.SIGTERM):
-                raise KeyboardInterrupt
-            if failed or status:
-                return f"{name}: {failed or f'status {status}'}"
+        name, *arguments = program.split()
+        failed, status = first_failure(
+            [str(self.file_of(target, program)), *arguments],
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU,
+                                                  (cpu_limit, cpu_limit)))
+        if not failed and status in (-signal.SIGINT, -signal.SIGTERM):
+            raise KeyboardInterrupt
+        if failed or status:
+            return f"{name}: {failed or f'status {status}'}"
         return None
 
 
@@ -100,7 +97,7 @@ class Target:
         self.directory = directory
         self.programs = programs
         self.inputs = [directory, HARNESS + "/tap.h", *inputs, *files]
-        self.cpu_limit, self.code = 3600, None
+        self.cpu_limits, self.codes = {}, {}
 
     def mutants(self):
         for path in self.files:
@@ -115,29 +112,36 @@ class Target:
             for number in range(workers):
                 Target.trees.put(Tree(number))
         tree = Target.trees.get()
-        build = tree.build(self)
-        if build.returncode:
-            raise SystemExit(f"{self.name}: does not build:\n{build.stdout.decode()}")
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        failed = tree.test(self, self.cpu_limit)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        if failed:
-            raise SystemExit(f"{self.name}: fails without any change: {failed}")
-        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        self.cpu_limit = int(5 + 4 * cpu)
-        self.code = tree.machine_code(self)
+        for program in self.programs:
+            build = tree.build(self, program)
+            if build.returncode:
+                raise SystemExit(f"{self.name}: does not build:\n{build.stdout.decode()}")
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            failed = tree.test(self, program, 3600)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            if failed:
+                raise SystemExit(f"{self.name}: fails without any change: {failed}")
+            cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            self.cpu_limits[program] = int(5 + 4 * cpu)
+            self.codes[program] = tree.machine_code(self, program)
         Target.trees.put(tree)
 
     def verdict(self, mutant):
+        """Of each program in turn: those behind the one that finds it are not even built."""
         tree = Target.trees.get()
+        verdict = "none, same machine code"
         try:
             tree.put(mutant.path, mutant.content())
-            if tree.build(self).returncode:
-                return "none, does not compile"
-            if tree.machine_code(self) == self.code:
-                return "none, same machine code"
-            failed = tree.test(self, self.cpu_limit)
-            return f"found by {failed}" if failed else "survived"
+            for program in self.programs:
+                if tree.build(self, program).returncode:
+                    return "none, does not compile"
+                if tree.machine_code(self, program) == self.codes[program]:
+                    continue
+                failed = tree.test(self, program, self.cpu_limits[program])
+                if failed:
+                    return f"found by {failed}"
+                verdict = "survived"
+            return verdict
         finally:
             tree.restore(mutant.path)
             Target.trees.put(tree)

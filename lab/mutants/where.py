@@ -10,12 +10,16 @@ LINUX = BUILD / "linux"
 OUT = BUILD / "mutants"
 
 
+NO_SOURCE = (".pml", ".sh")
+
+
 def digest_of(paths):
-    """Of files and folders of the kernel tree."""
+    """Of files and folders of the kernel tree, but what nothing is built from."""
     digest = hashlib.sha256()
     for path in paths:
         path = LINUX / path
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            if file.is_file() and "build" not in file.parts[len(LINUX.parts):]:
+            if (file.is_file() and file.suffix not in NO_SOURCE and
+                    "build" not in file.parts[len(LINUX.parts):]):
                 digest.update(str(file).encode() + file.read_bytes())
     return digest.hexdigest()

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* One context at a time, with handles held open: what must be so in each state. */
+#include <limits.h>
 #include <malloc.h>
 #include <stdlib.h>
 
+#include <linux/cpumask.h>
 #include <linux/poll.h>
+#include <linux/slab.h>
 
 #include "output_test.h"
 
@@ -86,23 +89,26 @@ static void test_as_private(void)
 	}
 }
 
-/* As long as two overlap, some record is always in flight. */
-static void test_overlap(void)
+/*
+ * As long as two overlap, some record is always in flight. All below the part of the
+ * buffer in which that begins is published, but a record that goes on in this part.
+ */
+static void test_overlap(int pages, unsigned long part)
 {
 	struct perf_output_handle handles[2];
-	unsigned long behind = 0;
+	bool ok = true;
 
-	begin(PAGES, true, false, true);
+	begin(pages, true, false, true);
 	start(&handles[0]);
 	for (int i = 1; i < 20000; i++) {
+		unsigned long open;
+
 		start(&handles[i % 2]);
 		finish(&handles[!(i % 2)]);
-		if (behind < cpus[0].end - published())
-			behind = cpus[0].end - published();
+		open = handles[i % 2].shared_start;
+		ok &= published() == open / part * part / RECORD_MIN * RECORD_MIN;
 	}
-	tap_result(behind < SIZE / 32,
-		   "writers that always overlap are published (%lu of %lu bytes behind)",
-		   behind, SIZE);
+	tap_result(ok, "writers that always overlap are published, %lu bytes at a time", part);
 	end();
 }
 
@@ -144,7 +150,7 @@ static void test_held_up(bool overwrite, bool backward, unsigned long tail_step)
 
 	begin(PAGES, overwrite, backward, true);
 	reader_init(&reader);
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 30; i++) {
 		start(&held);
 		first = held.shared_start;
 		this_cpu->depth = 1;
@@ -172,6 +178,27 @@ static void test_held_up(bool overwrite, bool backward, unsigned long tail_step)
 		   backward ? "backward" : "forward", overwrite ? ", overwrite" : "",
 		   tail_step ? ", data_tail is nonsense" : "",
 		   writer_error ?: reader.error ?: "others write or lose");
+	end();
+}
+
+/* As many records as there is memory for are written while one is held up. */
+static void test_full(void)
+{
+	const unsigned int size = 32;
+	struct perf_output_handle held, handle;
+	bool ok;
+
+	begin(PAGES, true, false, true);
+	ok = write_begin(&held, size);
+	for (unsigned int i = 1; ok && i < SIZE / size; i++) {
+		ok = write_begin(&handle, size);
+		if (ok)
+			write_body(&handle, 1, i, size);
+	}
+	ok &= !write_begin(&handle, size);
+	write_body(&held, 0, 1, size);
+	ok &= published() == SIZE;
+	tap_result(ok && !writer_error, "all of the buffer is used, and not a byte more");
 	end();
 }
 
@@ -218,15 +245,32 @@ static void test_sizes(void)
 	end();
 }
 
-static void count_sample(int wakeup_events)
-{
-	struct perf_output_handle handle;
+static unsigned long stores;
 
-	start(&handle);
-	if (local_read(&buffer->events) < wakeup_events)
-		abort();
-	perf_output_count_shared(&handle, wakeup_events);
-	finish(&handle);
+/* By the reader, between any two accesses of the writer. */
+static void store_head(void)
+{
+	buffer->user_page->data_head = next_random();
+	stores++;
+}
+
+static void test_restless_head(void)
+{
+	bool ok = true;
+
+	begin(PAGES, true, false, true);
+	this_cpu->event.attr.wakeup_events = 1;
+	for (int i = 0; i < 100; i++) {
+		this_cpu->step = store_head;
+		stores = 0;
+		write_record();
+		ok &= stores < 100 * nr_cpu_ids && wakeups == i;
+		this_cpu->step = NULL;
+		write_record();
+		ok &= published() == this_cpu->end && wakeups == i + 1;
+	}
+	tap_result(ok, "a reader that stores to data_head all the time holds up nobody");
+	end();
 }
 
 static void test_wakeups(void)
@@ -235,8 +279,9 @@ static void test_wakeups(void)
 	bool ok = true;
 
 	begin(PAGES, true, false, true);
+	this_cpu->event.attr.wakeup_events = 10;
 	for (int i = 1; i < 1000; i++) {
-		count_sample(10);
+		write_record();
 		ok &= wakeups == (unsigned long)i / 10;
 	}
 	tap_result(ok, "wakeup_events: one in so many samples wakes the reader");
@@ -269,9 +314,10 @@ static void test_wakeups(void)
 	end();
 
 	begin(PAGES, true, false, true);
+	this_cpu->event.attr.wakeup_events = 1;
 	ok = true;
 	for (int i = 1; i < 1000; i++) {
-		count_sample(1);
+		write_record();
 		ok &= wakeups == (unsigned long)i;
 	}
 	tap_result(ok, "wakeup_events: each sample wakes the reader if that is wanted");
@@ -282,14 +328,136 @@ static void test_wakeups(void)
 	tap_result(ok, "the reader is woken whichever of the buffer's events it waits for");
 	end();
 
+	/* What perf_output_sample() counts would get beyond what it can count. */
+	begin(PAGES, true, false, true);
+	local_set(&buffer->events, INT_MAX - 10);
+	this_cpu->event.attr.wakeup_events = 1;
+	for (int i = 0; i < 100; i++)
+		write_record();
+	tap_result(!writer_error && wakeups == 100,
+		   "wakeup_events: however many samples there are, they are counted");
+	end();
+}
+
+static void test_watermark(long watermark)
+{
+	unsigned long before = 0, told = 0;
+	bool ok = true;
+
+	begin(PAGES, true, false, true);
+	buffer->watermark = watermark;
+	this_cpu->span = 100;
+	for (int i = 0; i < 5000; i++) {
+		this_cpu->event.attr.wakeup_events = !(i % 3);
+		write_record();
+		told += (published() - 1) / watermark > before || !(i % 3);
+		before = (published() - 1) / watermark;
+		ok &= wakeups == told;
+	}
+	tap_result(ok, "watermark: each %ld bytes wake the reader, and who wants it besides",
+		   watermark);
+	end();
+}
+
+static struct perf_output_handle *other;
+static int accesses_left;
+
+/* Another CPU counts its sample. */
+static void count_other(void)
+{
+	if (other && !accesses_left--) {
+		struct perf_output_handle *handle = other;
+
+		other = NULL;
+		perf_output_count_shared(handle, 1);
+	}
+}
+
+/*
+ * Two samples are counted at once, in any order of the accesses. The first one is
+ * published with its part of the buffer, when the second one is still being written.
+ */
+static void test_wakeups_at_once(bool second_first)
+{
+	struct perf_output_handle first, second;
+	bool ok = true;
+
+	for (int i = 0; i < 10; i++) {
+		begin(PAGES, true, false, true);
+		start(&first);
+		while (this_cpu->end < SIZE / 32)
+			write_record();
+		start(&second);
+
+		other = second_first ? &second : &first;
+		accesses_left = i;
+		this_cpu->step = count_other;
+		perf_output_count_shared(second_first ? &first : &second, 1);
+		accesses_left = 0;
+		count_other();
+		this_cpu->step = NULL;
+
+		finish(&first);
+		ok &= woken_at && woken_at == published() && woken_at < this_cpu->end;
+		finish(&second);
+		ok &= woken_at == this_cpu->end;
+		end();
+	}
+	tap_result(ok, "wakeup_events: of two samples that are counted at once both are told, %s",
+		   second_first ? "the later one in between" : "the earlier one in between");
+}
+
+/*
+ * Contexts that interrupt each other between any two accesses. When all have returned
+ * the reader was woken for what there is, and as if one after the other had come.
+ */
+static void test_interrupted_wakeups(int wakeup_events)
+{
+	unsigned long samples = 0, before;
+	bool ok = true;
+
+	begin(PAGES, true, false, true);
+	this_cpu->event.attr.wakeup_events = wakeup_events;
+	buffer->watermark = LONG_MAX;
+	for (unsigned int rate = 12; rate < 40; rate++) {
+		this_cpu->rate = rate;
+		for (int i = 0; i < 500; i++) {
+			write_record();
+			ok &= wakeup_events > 1 || woken_at == published();
+		}
+	}
+	this_cpu->rate = 0;
+	for (int level = 0; level < LEVELS; level++)
+		samples += this_cpu->attempts[level];
+
+	before = wakeups;
+	for (int i = samples % wakeup_events; i < wakeup_events; i++) {
+		ok &= wakeups == before;
+		write_record();
+	}
+	tap_result(ok && !writer_error && wakeups == before + 1 && this_cpu->attempts[1] > 1000,
+		   "wakeup_events: %d samples wake the reader, whatever interrupts them",
+		   wakeup_events);
+	end();
+}
+
+static void test_interrupted_watermark(void)
+{
+	bool ok = true;
+
 	begin(PAGES, true, false, true);
 	buffer->watermark = 1000;
-	ok = true;
-	for (int i = 0; i < 5000; i++) {
-		write_record();
-		ok &= wakeups == (published() - 1) / 1000;
+	for (unsigned int rate = 12; rate < 40; rate++) {
+		this_cpu->rate = rate;
+		for (int i = 0; i < 500; i++) {
+			write_record();
+			ok &= published() <= 1000 ||
+			      (woken_at - 1) / 1000 == (published() - 1) / 1000;
+			ok &= wakeups <= (published() - 1) / 1000;
+		}
 	}
-	tap_result(ok, "watermark: each so many bytes wake the reader");
+	tap_result(ok && !writer_error && this_cpu->attempts[1] > 1000,
+		   "watermark: each 1000 bytes wake the reader once, whatever interrupts them");
 	end();
 }
 
@@ -337,19 +505,66 @@ static void test_pause(void)
 static void test_page(void)
 {
 	struct perf_event_mmap_page *page;
-	bool ok;
+	bool ok = true;
 
 	begin(PAGES, false, false, true);
 	page = buffer->user_page;
-	page->lock = 7;
-	page->cap_user_rdpmc = 1;
-	ok = perf_output_page_begin(buffer) && page->lock & 1;
-	ok &= !perf_output_page_begin(buffer);
-	perf_output_page_end(buffer);
-	ok &= !(page->lock & 1) && !page->cap_user_rdpmc;
-	ok &= perf_output_page_begin(buffer);
-	tap_result(ok, "the control page is written by one at a time");
+	tap_result(page->cap_output_shared && page->cap_bit0_is_deprecated &&
+		   !page->cap_bit0,
+		   "the control page tells that the buffer is shared");
+
+	/* Whatever the reader has stored there. */
+	for (u32 lock = 6; lock <= 7; lock++) {
+		page->lock = lock;
+		page->cap_user_rdpmc = 1;
+		ok &= perf_output_page_begin(buffer) && page->lock & 1;
+		ok &= !perf_output_page_begin(buffer);
+		perf_output_page_end(buffer);
+		ok &= !(page->lock & 1) && page->lock != lock && !page->cap_user_rdpmc;
+	}
+	tap_result(ok, "the control page is written by one at a time, and the reader sees that");
 	end();
+}
+
+/* As perf_mmap() makes it for one page: the control page alone. */
+static void test_no_pages(void)
+{
+	begin(0, false, false, true);
+	write_record();
+	rb_toggle_paused(buffer, true);
+	write_record();
+	rb_toggle_paused(buffer, false);
+	write_record();
+	tap_result(this_cpu->lost[0] == 3 && !published() &&
+		   !atomic64_read(&this_cpu->event.lost_samples) && !writer_error,
+		   "a buffer without pages has no records, and none are lost");
+	end();
+}
+
+static void test_no_memory(void)
+{
+	struct perf_event_mmap_page page = {}, as_before = {};
+	struct perf_buffer rb = { .user_page = &page, .nr_pages = 1 };
+	int error;
+
+	memory_fails = true;
+	error = perf_output_share(&rb, false);
+	memory_fails = false;
+	tap_result(error == -ENOMEM && !rb.shared && !rb.paused &&
+		   !memcmp(&page, &as_before, sizeof(page)),
+		   "without memory a buffer is not shared");
+}
+
+static void test_free(void)
+{
+	begin(PAGES, false, false, true);
+	this_cpu->event.attr.wakeup_events = 1;
+	wakeups_wait = true;
+	write_record();
+	end();
+	wakeups_wait = false;
+	tap_result(atomic_read(&cpus[0].event.waitq) == 1 && !allocated,
+		   "the reader is woken before the buffer is freed, which leaves nothing behind");
 }
 
 /* Whoever publishes passes them all at worst. */
@@ -366,7 +581,7 @@ static void test_large_buffers(void)
 
 		ok &= !perf_output_share(&rb, false);
 		ok &= malloc_usable_size(rb.shared) < 20000;
-		free(rb.shared);
+		kfree(rb.shared);
 	}
 	tap_result(ok, "a buffer of 4 GB has no more blocks than one of 32 MB");
 }
@@ -374,19 +589,36 @@ static void test_large_buffers(void)
 void call_tests(void)
 {
 	test_as_private();
-	test_overlap();
+	test_overlap(1, 512);
+	test_overlap(PAGES, SIZE / 64);
+	test_overlap(256, 256 * PAGE_SIZE / 64);
+	test_overlap(1024, 32768);
 	test_order_of_ends();
 	for (int i = 0; i < 4; i++)
 		test_held_up(i & 1, i & 2, 0);
 	test_held_up(false, false, 8);
 	test_held_up(false, true, 12345);
 	test_held_up(false, false, 1ul << 47);
+	test_full();
 	test_spoilt_head();
+	test_restless_head();
 	test_sizes();
 	test_room(false);
 	test_room(true);
 	test_wakeups();
+	test_watermark(1000);
+	test_watermark(999);
+	test_watermark(100);
+	test_watermark(1);
+	test_wakeups_at_once(false);
+	test_wakeups_at_once(true);
+	test_interrupted_wakeups(1);
+	test_interrupted_wakeups(7);
+	test_interrupted_watermark();
 	test_pause();
 	test_page();
+	test_no_pages();
+	test_no_memory();
+	test_free();
 	test_large_buffers();
 }

@@ -15,6 +15,7 @@
 #define LEVELS		4	/* contexts of each: task, and what interrupts it */
 #define WRITERS		(CPUS * LEVELS)
 #define RECORD_MIN	24	/* header, writer, number */
+#define FIRST_ID	1000	/* of the events */
 
 /**
  * struct cpu - a thread that writes, and what interrupts it
@@ -22,6 +23,7 @@
  * @depth: how many contexts it is in
  * @rate: one out of so many accesses is interrupted, 0 for none
  * @span: records have up to this many words beyond the minimum
+ * @step: called before each access, or NULL
  * @random: state of its random numbers
  * @event: where it writes
  * @attempts, @lost: of each level
@@ -32,6 +34,7 @@ struct cpu {
 	int			depth;
 	unsigned int		rate;
 	unsigned int		span;
+	void			(*step)(void);
 	u64			random;
 	struct perf_event	event;
 	u64			attempts[LEVELS];
@@ -61,7 +64,9 @@ struct reader {
 
 extern struct perf_buffer *buffer;
 extern const char *volatile writer_error;
-extern unsigned long wakeups;
+extern unsigned long wakeups;	/* of the reader */
+extern unsigned long woken_at;	/* what was published when it was woken last */
+extern bool wakeups_wait;	/* until irq_work_sync() */
 
 void buffer_new(int pages, bool overwrite, bool backward, bool shared);
 void buffer_free(void);

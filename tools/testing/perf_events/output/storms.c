@@ -32,6 +32,7 @@ struct storm {
 	bool		pause;
 	bool		signals;
 	enum spoil	spoil;
+	int		wakeup_events;
 	unsigned int	rate;
 	unsigned int	span;
 	unsigned int	records;	/* of each CPU's task, times scale */
@@ -44,7 +45,7 @@ struct storm {
 static const struct storm *storm;
 static unsigned int scale;
 static pthread_barrier_t barrier_all;
-static unsigned long quiet_checks, not_published, signals_taken, turns;
+static unsigned long quiet_checks, not_published, not_woken, signals_taken, turns;
 static u64 all_written, all_lost, all_nested;
 static bool stop, enough;
 static const char *read_error;
@@ -94,6 +95,7 @@ static void check_quiet(void)
 	}
 	quiet_checks++;
 	not_published += end != published();
+	not_woken += storm->wakeup_events == 1 && end != woken_at;
 }
 
 /* So that each round can fill the buffer, however slow the reader's CPU is. */
@@ -207,6 +209,7 @@ static void run_threads(struct reader *reader)
 	read_error = NULL;
 	quiet_checks = 0;
 	not_published = 0;
+	not_woken = 0;
 	signals_taken = 0;
 	pthread_barrier_init(&barrier_all, NULL, storm->cpus);
 	if (pthread_create(&thread, NULL, read_until_stop, reader))
@@ -248,6 +251,8 @@ static const char *judge(struct reader *reader, u64 *written, u64 *lost, u64 *ne
 		return reader->error ?: writer_error;
 	if (not_published)
 		return "nobody writes, and not everything is published";
+	if (not_woken)
+		return "the reader was not woken for the last sample";
 	if (!storm->overwrite && !storm->backward && !storm->spoil) {
 		error = audit(reader);
 		if (error)
@@ -281,6 +286,8 @@ static void run_storm(const struct storm *this_storm)
 
 	storm = this_storm;
 	buffer_new(storm->pages, storm->overwrite, storm->backward, true);
+	for (int i = 0; i < CPUS; i++)
+		cpus[i].event.attr.wakeup_events = storm->wakeup_events;
 	reader_init(&reader);
 	run_threads(&reader);
 	error = judge(&reader, &written, &lost, &nested);
@@ -293,6 +300,8 @@ static const struct storm storms[] = {
 	  .records = 20000, .rounds = 100 },
 	{ .name = "8 CPUs, one page", .cpus = 8, .pages = 1, .rate = 64, .span = 40,
 	  .records = 5000, .rounds = 50 },
+	{ .name = "4 CPUs, each sample wakes", .cpus = 4, .pages = 16, .rate = 64,
+	  .wakeup_events = 1, .overwrite = true, .records = 5000, .rounds = 50 },
 	{ .name = "8 CPUs, short records", .cpus = 8, .pages = 16, .rate = 128,
 	  .records = 10000, .rounds = 50 },
 	{ .name = "4 CPUs, long records", .cpus = 4, .pages = 16, .rate = 200,
@@ -315,6 +324,47 @@ static const struct storm storms[] = {
 	  .pause = true, .records = 10000, .rounds = 20 },
 };
 
+/* The part of the control page that describes the counter. */
+static void *write_page(void *arg)
+{
+	struct cpu *cpu = arg;
+	struct perf_event_mmap_page *page = buffer->user_page;
+
+	cpu_enter(cpu->id);
+	cpu->rate = 64;
+	for (unsigned int i = 0; i < 3000 * scale; i++) {
+		u64 count;
+
+		while (!perf_output_page_begin(buffer))
+			sched_yield();
+		count = page->time_enabled;
+		access_step();
+		page->time_enabled = count + 1;
+		perf_output_page_end(buffer);
+	}
+	cpu->rate = 0;
+	cpu_leave();
+	return NULL;
+}
+
+static void run_page_storm(void)
+{
+	pthread_t threads[4];
+	u64 count;
+
+	buffer_new(1, true, false, true);
+	for (int i = 0; i < 4; i++) {
+		if (pthread_create(&threads[i], NULL, write_page, &cpus[i]))
+			abort();
+	}
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	count = buffer->user_page->time_enabled;
+	tap_result(count == 4 * 3000 * scale && !(buffer->user_page->lock & 1),
+		   "4 CPUs, the control page: no update gets lost");
+	buffer_free();
+}
+
 void storm_tests(unsigned int times)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
@@ -324,6 +374,7 @@ void storm_tests(unsigned int times)
 		sigaction(SIGRTMIN + i, &action, NULL);
 	for (unsigned int i = 0; i < ARRAY_SIZE(storms); i++)
 		run_storm(&storms[i]);
+	run_page_storm();
 	printf("# all storms: %llu records written, %llu lost; %llu of both nested\n",
 	       (unsigned long long)all_written, (unsigned long long)all_lost,
 	       (unsigned long long)all_nested);

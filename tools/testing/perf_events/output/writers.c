@@ -9,7 +9,11 @@ struct cpu cpus[CPUS];
 __thread struct cpu *this_cpu;
 struct perf_buffer *buffer;
 const char *volatile writer_error;
-unsigned long wakeups;
+unsigned long wakeups, woken_at;
+bool wakeups_wait;
+bool memory_fails;
+long allocated;
+__thread int preempt_count;
 
 /* Who fills each word of the buffer now: 0, or a writer's number plus one. */
 static unsigned char *owners;
@@ -29,11 +33,24 @@ u64 next_random(void)
  * The kernel
  */
 
-/* The interrupt comes at once. A private buffer's does nothing here. */
+/* The interrupt comes at once, if it doesn't wait. A private buffer's does nothing here. */
 void irq_work_queue(struct irq_work *work)
 {
+	unsigned long seen = __atomic_load_n(&woken_at, __ATOMIC_RELAXED);
+	unsigned long head = published();
+
 	__atomic_fetch_add(&wakeups, 1, __ATOMIC_RELAXED);
-	if (work->func)
+	while (seen < head && !__atomic_compare_exchange_n(&woken_at, &seen, head, 0,
+							   __ATOMIC_RELAXED,
+							   __ATOMIC_RELAXED))
+		;
+	if (work->func && !wakeups_wait)
+		work->func(work);
+}
+
+void irq_work_sync(struct irq_work *work)
+{
+	if (wakeups_wait)
 		work->func(work);
 }
 
@@ -47,6 +64,8 @@ void access_step(void)
 	struct cpu *cpu = this_cpu;
 	u64 random;
 
+	if (cpu && cpu->step)
+		cpu->step();
 	if (!cpu || !cpu->rate)
 		return;
 
@@ -97,9 +116,12 @@ bool write_begin(struct perf_output_handle *handle, unsigned int size)
 	struct perf_sample_data data;
 	unsigned long end;
 
+	memset(handle, 0xff, sizeof(*handle));
 	if (perf_output_begin(handle, &data, &cpu->event, size))
 		return false;
 
+	if (handle->flags)
+		writer_error = "a record begins with flags that nobody has set";
 	if (!buffer->shared)
 		return true;
 
@@ -108,6 +130,22 @@ bool write_begin(struct perf_output_handle *handle, unsigned int size)
 		cpu->end = end;
 	own(handle, 0, cpu->id + 1);
 	return true;
+}
+
+/* As perf_output_sample() does. */
+static void count_sample(struct perf_output_handle *handle)
+{
+	int wakeup_events = this_cpu->event.attr.wakeup_events;
+	local_t *events = &handle->rb->events;
+
+	if (!wakeup_events)
+		return;
+
+	local_inc(events);
+	if ((int)local_read(events) < wakeup_events)
+		writer_error = "a sample is not counted";
+	else
+		perf_output_count_shared(handle, wakeup_events);
 }
 
 void write_body(struct perf_output_handle *handle, int writer, u64 number,
@@ -123,8 +161,10 @@ void write_body(struct perf_output_handle *handle, int writer, u64 number,
 
 		perf_output_put(handle, word);
 	}
-	if (buffer->shared)
+	if (buffer->shared) {
+		count_sample(handle);
 		own(handle, this_cpu->id + 1, 0);
+	}
 	perf_output_end(handle);
 }
 
@@ -134,6 +174,7 @@ void write_record(void)
 	int level = cpu->depth;
 	struct perf_output_handle handle;
 	unsigned int size = RECORD_MIN;
+	int preempted = preempt_count;
 
 	if (cpu->span)
 		size += next_random() % cpu->span * 8;
@@ -143,6 +184,8 @@ void write_record(void)
 		write_body(&handle, cpu->id * LEVELS + level, cpu->attempts[level], size);
 	else
 		cpu->lost[level]++;
+	if (preempt_count != preempted)
+		writer_error = "a writer leaves preemption or RCU as it did not find them";
 }
 
 /* Deeper levels are to interrupts what NMIs are to them. */
@@ -171,6 +214,7 @@ void buffer_new(int pages, bool overwrite, bool backward, bool shared)
 	memset(cpus, 0, sizeof(cpus));
 	writer_error = NULL;
 	wakeups = 0;
+	woken_at = 0;
 
 	for (int i = 0; i < CPUS; i++) {
 		struct perf_event *event = &cpus[i].event;
@@ -181,7 +225,9 @@ void buffer_new(int pages, bool overwrite, bool backward, bool shared)
 		event->parent = i % 2 ? &cpus[i - 1].event : NULL;
 		event->attr.write_backward = backward;
 		event->rb = i % 2 ? NULL : buffer;
-		event->id = i;
+		event->id = FIRST_ID + i;
+		event->attr.sample_id_all = i / 2 % 2;
+		event->id_header_size = 8;
 		if (!event->parent)
 			list_add(&event->rb_entry, &buffer->event_list);
 	}
@@ -240,6 +286,27 @@ static void read_sample(struct reader *reader, const u64 *record, unsigned int s
 	reader->samples++;
 }
 
+/* Who reports losses is an event that the buffer has: parents write for children. */
+static void read_lost(struct reader *reader, const u64 *record, unsigned int size)
+{
+	u64 id = record[1], lost = record[2];
+	struct perf_event *event;
+
+	if (!lost)
+		reader->error = "a LOST record about nothing";
+	reader->lost += lost;
+
+	if (id - FIRST_ID >= CPUS) {
+		reader->error = "a LOST record of nobody";
+		return;
+	}
+	event = &cpus[id - FIRST_ID].event;
+	if (event->parent)
+		reader->error = "a LOST record of a child";
+	if (event->attr.sample_id_all ? size != 32 || record[3] != id : size != 24)
+		reader->error = "a LOST record without what sample_id_all adds to it";
+}
+
 /* Returns the size of the record, 0 if there is none. */
 static unsigned int read_record(struct reader *reader, unsigned long address,
 				unsigned long left, bool forward)
@@ -259,9 +326,7 @@ static unsigned int read_record(struct reader *reader, unsigned long address,
 		read_sample(reader, record, header.size, forward);
 		break;
 	case PERF_RECORD_LOST:
-		reader->lost += record[2];
-		if (!record[2])
-			reader->error = "a LOST record about nothing";
+		read_lost(reader, record, header.size);
 		break;
 	default:
 		reader->error = "a record of no type";

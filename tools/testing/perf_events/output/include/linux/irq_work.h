@@ -7,9 +7,9 @@ struct irq_work {
 };
 
 #define init_irq_work(work, function)	((work)->func = (function))
-#define irq_work_sync(work)		((void)(work))
 
 /* The test's. */
 void irq_work_queue(struct irq_work *work);
+void irq_work_sync(struct irq_work *work);
 
 #endif

@@ -11,18 +11,28 @@
 #define __GFP_NOWARN	0
 #define __GFP_NORETRY	0
 
-static inline void *kzalloc(size_t size, int flags)
-{
-	void *p = aligned_alloc(SMP_CACHE_BYTES,
-				(size + SMP_CACHE_BYTES - 1) & -SMP_CACHE_BYTES);
+/* The test's: is there no memory, and how many pieces are not yet freed? */
+extern bool memory_fails;
+extern long allocated;
 
-	(void)flags;
+static inline void *zeroed(size_t align, size_t size)
+{
+	void *p = memory_fails ? NULL : aligned_alloc(align, (size + align - 1) & -align);
+
+	allocated += !!p;
 	return p ? memset(p, 0, size) : p;
 }
 
+static inline void kfree(void *p)
+{
+	allocated -= !!p;
+	free(p);
+}
+
+#define kzalloc(size, flags)			zeroed(SMP_CACHE_BYTES, size)
+
 #define kzalloc_node(size, flags, node)		((void)(node), kzalloc(size, flags))
 #define kcalloc_node(n, size, flags, node)	kzalloc_node((n) * (size), flags, node)
-#define kfree(p)				free(p)
 
 /* A page is its own memory. */
 struct page {
@@ -32,16 +42,14 @@ struct page {
 
 static inline struct page *alloc_pages_node(int node, int flags, int order)
 {
-	void *p = aligned_alloc(PAGE_SIZE, PAGE_SIZE << order);
-
 	(void)node;
 	(void)flags;
-	return p ? memset(p, 0, PAGE_SIZE << order) : p;
+	return zeroed(PAGE_SIZE, PAGE_SIZE << order);
 }
 
 #define page_address(page)		((void *)(page))
 #define virt_to_page(addr)		((struct page *)(addr))
-#define __free_page(page)		free(page)
+#define __free_page(page)		kfree(page)
 #define split_page(page, order)		do { } while (0)
 #define page_private(page)		((page)->private)
 #define set_page_private(page, n)	((page)->private = (n))
