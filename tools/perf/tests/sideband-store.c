@@ -8,17 +8,12 @@
 #include <string.h>
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
+#include <perf/event.h>
 
-#include "comm.h"
 #include "debug.h"
-#include "dso.h"
-#include "event.h"
-#include "machine.h"
-#include "map.h"
+#include "sideband-resolve.h"
 #include "sideband-store.h"
-#include "symbol.h"
 #include "tests.h"
-#include "thread.h"
 
 #define SAMPLE_TYPE	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 #define PAGE		0x1000ULL
@@ -33,7 +28,6 @@ struct trailer {
 
 /* What each test begins with anew */
 static struct sideband_store *store;
-static struct machines machines;
 /* The number of the last record is its round, and its time in STEPs but for AT() */
 static u64 now;
 static const u64 *at;
@@ -179,13 +173,12 @@ struct player {
 static int play_record(void *arg, const union perf_event *event)
 {
 	const struct trailer *trailer = (void *)event + event->header.size - sizeof(*trailer);
-	struct perf_sample sample = { .cpumode = PERF_RECORD_MISC_USER, .time = trailer->time };
 	struct player *player = arg;
 
-	TEST_ASSERT_VAL("order of time", sample.time >= player->last);
-	player->last = sample.time;
+	TEST_ASSERT_VAL("order of time", trailer->time >= player->last);
+	player->last = trailer->time;
 	player->nr++;
-	machine__process_event(&machines.host, (union perf_event *)event, &sample);
+	sideband_resolve__event(event, trailer->time);
 	return 0;
 }
 
@@ -205,41 +198,12 @@ static void written(void)
 	sideband_store__end_write(store, true);
 }
 
-static const char *comm_of(u32 pid, u32 tid)
-{
-	struct thread *thread = machine__find_thread(&machines.host, pid, tid);
-	const char *comm = thread ? thread__comm_str(thread) : "";
-
-	thread__put(thread);
-	return comm;
-}
-
-static bool has_execed(u32 pid)
-{
-	struct thread *thread = machine__find_thread(&machines.host, pid, pid);
-	bool ret = thread && thread__comm(thread) && thread__comm(thread)->exec;
-
-	thread__put(thread);
-	return ret;
-}
-
-/* The file that is mapped at @page, "" if none is */
-static const char *map_at(u32 pid, u32 tid, u64 page)
-{
-	struct thread *thread = machine__find_thread(&machines.host, pid, tid);
-	struct addr_location al = { .map = NULL, };
-	const char *name = "";
-
-	if (thread && thread__find_map(thread, PERF_RECORD_MISC_USER, page * PAGE, &al))
-		name = al.map->dso->long_name;
-	thread__put(thread);
-	return name;
-}
-
 #define ASSERT_COMM(pid, tid, name)					\
-	TEST_ASSERT_VAL("comm is as expected", !strcmp(comm_of(pid, tid), name))
+	TEST_ASSERT_VAL("comm is as expected",				\
+			!strcmp(sideband_resolve__comm(pid, tid), name))
 #define ASSERT_MAP(pid, tid, page, name)				\
-	TEST_ASSERT_VAL("map is as expected", !strcmp(map_at(pid, tid, page), name))
+	TEST_ASSERT_VAL("map is as expected",				\
+			!strcmp(sideband_resolve__file(pid, tid, (page) * PAGE), name))
 #define ASSERT_HELD(nr)		TEST_ASSERT_EQUAL("records held", held(), nr)
 #define ASSERT_NEW(nr)		TEST_ASSERT_EQUAL("new records", play(SIDEBAND_DUMP_NEW), nr)
 #define PLAY()			TEST_ASSERT_VAL("play", play(SIDEBAND_DUMP_ALL) >= 0)
@@ -259,14 +223,13 @@ static int run_with(int (*test)(void), int nr_crowd)
 	is_gone = NULL;
 	asked = 0;
 	failed = false;
-	machines__init(&machines);
+	sideband_resolve__init();
 	store = sideband_store__new(SAMPLE_TYPE, &ops, NULL);
 	if (!store)
 		return TEST_FAIL;
 	ret = test();
 	sideband_store__delete(store);
-	machine__delete_threads(&machines.host);
-	machines__exit(&machines);
+	sideband_resolve__exit();
 	return failed ? TEST_FAIL : ret;
 }
 
@@ -435,7 +398,8 @@ SIDEBAND_TEST(inherit)
 	settle();
 	PLAY();
 	ASSERT_COMM(300, 300, "parent");
-	TEST_ASSERT_VAL("exec", !has_execed(300) && has_execed(100));
+	TEST_ASSERT_VAL("exec", sideband_resolve__has_execed(100));
+	TEST_ASSERT_VAL("no exec", !sideband_resolve__has_execed(300));
 	ASSERT_MAP(300, 300, 1, "/bin/parent");
 	ASSERT_MAP(300, 300, 2, "/lib/hole");
 	ASSERT_MAP(300, 300, 4, "/bin/parent");
