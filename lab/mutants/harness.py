@@ -8,7 +8,6 @@ import resource
 import shutil
 import signal
 import subprocess
-from pathlib import Path
 
 from changes import mutants_of_file
 from tap import first_failure
@@ -51,41 +50,36 @@ class Tree:
         (self.root / path).unlink()
         (self.root / path).symlink_to(LINUX / path)
 
-    def build(self, target):
+    def program(self, target, command):
+        return self.objects / target.name / command.split()[0]
+
+    def build(self, target, command):
         """Without warnings: a change that leaves something unused is one all the same."""
-        objects = self.objects / target.name
-        programs = [str(objects / p.split()[0]) for p in target.programs]
-        for program in programs:
-            Path(program).unlink(missing_ok=True)
+        program = self.program(target, command)
+        program.unlink(missing_ok=True)
         compiler = "ccache gcc -w" if shutil.which("ccache") else "gcc -w"
         return unless_interrupted(subprocess.run(
             ["make", "-s", "-C", str(self.root / target.directory),
-             f"O={objects}", f"CC={compiler}", *programs],
+             f"O={program.parent}", f"CC={compiler}", str(program)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False))
 
-    def machine_code(self, target):
-        """A digest of the programs without symbols and lines."""
-        digest = hashlib.sha256()
-        for program in target.programs:
-            stripped = self.objects / target.name / "stripped"
-            subprocess.run(["strip", "-o", str(stripped),
-                            str(self.objects / target.name / program.split()[0])], check=True)
-            digest.update(stripped.read_bytes())
-        return digest.digest()
+    def machine_code(self, target, command):
+        """A digest of the program without symbols and lines."""
+        program = self.program(target, command)
+        stripped = program.parent / "stripped"
+        subprocess.run(["strip", "-o", str(stripped), str(program)], check=True)
+        return hashlib.sha256(stripped.read_bytes()).digest()
 
-    def test(self, target, cpu_limit):
+    def test(self, target, command, cpu_limit):
         """What fails first, or None. A program that takes more than its CPU time has failed,
         too; a busy machine is no reason to."""
-        for program in target.programs:
-            name, *arguments = program.split()
-            failed, status = first_failure(
-                [str(self.objects / target.name / name), *arguments],
-                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU,
-                                                      (cpu_limit, cpu_limit)))
-            if not failed and status in (-signal.SIGINT, -signal.SIGTERM):
-                raise KeyboardInterrupt
-            if failed or status:
-                return f"{name}: {failed or f'status {status}'}"
+        failed, status = first_failure(
+            [str(self.program(target, command)), *command.split()[1:]],
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (cpu_limit, cpu_limit)))
+        if not failed and status in (-signal.SIGINT, -signal.SIGTERM):
+            raise KeyboardInterrupt
+        if failed or status:
+            return f"{command.split()[0]}: {failed or f'status {status}'}"
         return None
 
 
@@ -100,7 +94,7 @@ class Target:
         self.directory = directory
         self.programs = programs
         self.inputs = [directory, HARNESS + "/tap.h", *inputs, *files]
-        self.cpu_limit, self.code = 3600, None
+        self.cpu_limit, self.code = 3600, {}
 
     def mutants(self):
         for path in self.files:
@@ -115,29 +109,36 @@ class Target:
             for number in range(workers):
                 Target.trees.put(Tree(number))
         tree = Target.trees.get()
-        build = tree.build(self)
-        if build.returncode:
-            raise SystemExit(f"{self.name}: does not build:\n{build.stdout.decode()}")
+        for command in self.programs:
+            build = tree.build(self, command)
+            if build.returncode:
+                raise SystemExit(f"{self.name}: does not build:\n{build.stdout.decode()}")
+            self.code[command] = tree.machine_code(self, command)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        failed = tree.test(self, self.cpu_limit)
+        failed = [tree.test(self, command, self.cpu_limit) for command in self.programs]
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        if failed:
+        if any(failed):
             raise SystemExit(f"{self.name}: fails without any change: {failed}")
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         self.cpu_limit = int(5 + 4 * cpu)
-        self.code = tree.machine_code(self)
         Target.trees.put(tree)
 
     def verdict(self, mutant):
+        """What the first program finds, the others needn't even be built for."""
         tree = Target.trees.get()
+        changed = False
         try:
             tree.put(mutant.path, mutant.content())
-            if tree.build(self).returncode:
-                return "none, does not compile"
-            if tree.machine_code(self) == self.code:
-                return "none, same machine code"
-            failed = tree.test(self, self.cpu_limit)
-            return f"found by {failed}" if failed else "survived"
+            for command in self.programs:
+                if tree.build(self, command).returncode:
+                    return "none, does not compile"
+                if tree.machine_code(self, command) == self.code[command]:
+                    continue
+                changed = True
+                failed = tree.test(self, command, self.cpu_limit)
+                if failed:
+                    return f"found by {failed}"
+            return "survived" if changed else "none, same machine code"
         finally:
             tree.restore(mutant.path)
             Target.trees.put(tree)
