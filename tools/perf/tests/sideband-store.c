@@ -915,12 +915,23 @@ SIDEBAND_TEST(failing_dump)
 	return TEST_OK;
 }
 
+/* @arg: the last one's, and the one before it */
+static int add_time(void *arg, const union perf_event *event)
+{
+	u64 *times = arg;
+
+	times[0] = times[1];
+	memcpy(&times[1], (void *)event + event->header.size - sizeof(u64), sizeof(u64));
+	return 0;
+}
+
 /* What is held takes memory, what isn't takes none; and how much it was is known */
 SIDEBAND_TEST(memory)
 {
-	u64 before = stats()->bytes, most;
+	u64 most;
+	int i;
 
-	TEST_ASSERT_VAL("none", !before);
+	TEST_ASSERT_VAL("none", !stats()->bytes);
 	START(100, "main");
 	MMAP(100, 100, 1, 1, "/bin/main");
 	KSYMBOL(0x1000, 0);
@@ -932,6 +943,52 @@ SIDEBAND_TEST(memory)
 	settle();
 	TEST_ASSERT_VAL("less", stats()->bytes < most);
 	TEST_ASSERT_VAL("at most", stats()->max_bytes >= most);
+
+	/* of a pile of records not much is left when they have come and gone a few at a time */
+	for (i = 0; i < 20000; i++)
+		COMM(100, 100, "piled up");
+	most = stats()->bytes;
+	for (i = 0; i < 40000; i++) {
+		COMM(100, 100, "at once");
+		if (i % 1000 == 0)
+			settle();
+	}
+	settle();
+	TEST_ASSERT_VAL("little", stats()->bytes < most / 4);
+	TEST_ASSERT_VAL("at most", stats()->max_bytes >= most);
+	return TEST_OK;
+}
+
+/* What a record tells of its time, if it has room for it; and no time is before all others */
+SIDEBAND_TEST(times)
+{
+	struct {
+		struct perf_record_itrace_start itrace;
+		u64 time;
+	} body = { .itrace = { .header = { .type = PERF_RECORD_ITRACE_START,
+					   .size = sizeof(body), },
+			       .pid = 100, .tid = 100, },
+		   .time = 5 * STEP, };
+	union perf_event event = { .header = { .size = 0 }, };
+	struct sideband_store *own = sideband_store__new(PERF_SAMPLE_TIME, NULL, NULL);
+	u64 dumped[2] = { 0 };
+
+	TEST_ASSERT_VAL("store", own);
+	memcpy(&event, &body, sizeof(body));
+	TEST_ASSERT_VAL("has one", sideband_store__time(own, &event) == 5 * STEP);
+	event.header.size = sizeof(body.itrace);
+	TEST_ASSERT_VAL("has none", !sideband_store__time(own, &event));
+	event.header.size = sizeof(body);
+	TEST_ASSERT_VAL("fold", !sideband_store__fold(own, &event, 5 * STEP, 1));
+	event.itrace_start.tid = 101;
+	TEST_ASSERT_VAL("fold", !sideband_store__fold(own, &event, ~0ULL, 1));
+	sideband_store__set_back(own, STEP);
+	TEST_ASSERT_VAL("dump", !sideband_store__dump(own, SIDEBAND_DUMP_ALL, add_time, dumped));
+	TEST_ASSERT_VAL("none is first", !dumped[0]);
+	TEST_ASSERT_VAL("as the clock tells it now", dumped[1] == 4 * STEP);
+	sideband_store__delete(own);
+	/* there may be none */
+	sideband_store__delete(NULL);
 	return TEST_OK;
 }
 
@@ -1233,6 +1290,7 @@ static struct test_case tests__sideband_store[] = {
 	TEST_CASE("dumps appended to a file", append),
 	TEST_CASE("dumps that fail", failing_dump),
 	TEST_CASE("memory", memory),
+	TEST_CASE("times", times),
 	TEST_CASE("ends that are not told", untold_ends),
 	TEST_CASE("samples of what is gone", not_yet_gone),
 	TEST_CASE("children of what is gone", gone_parent),

@@ -182,6 +182,9 @@ static int collect(void *arg, void *buf, size_t size)
 {
 	struct collect *c = arg;
 
+	/* There is something in each piece */
+	if (!size)
+		return -EINVAL;
 	memcpy(c->data + c->size, buf, size);
 	c->size += size;
 	return 0;

@@ -2,10 +2,11 @@
 /*
  * perf's own test of its store of side-band records, without the rest of perf: built in
  * seconds, and with sanitizers. Instead of perf's machine, sideband_playback.c says what
- * samples resolve to. And what takes an allocator of the test's own: there is no memory.
- * TAP on standard output.
+ * samples resolve to. And what takes an allocator of the test's own: there is no memory,
+ * and what is allocated at all. TAP on standard output.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,9 +99,10 @@ const char *sideband_resolve__file(u32 pid, u32 tid, u64 addr)
 	return name_of(playback__map(playback, tid, addr / WORLD_PAGE));
 }
 
-/* A store, what it was given, and what of that it said is lost */
+/* A store, what it was given, and what of that it said is lost. @piles: all before a prune. */
 struct attempt {
 	struct sideband_store	*store;
+	bool			piles;
 	u64			round;
 	u64			given;
 	u64			lost;
@@ -118,7 +120,8 @@ static void give(struct attempt *a, u32 type, u16 misc, void *record, size_t siz
 	if (err && err != -ENOMEM)
 		abort();
 	a->lost += !!err;
-	sideband_store__prune(a->store, a->round, a->round);
+	if (!a->piles)
+		sideband_store__prune(a->store, a->round, a->round);
 }
 
 static void give_fork(struct attempt *a, u32 pid, u32 tid, u32 ppid)
@@ -141,6 +144,13 @@ static void give_mmap(struct attempt *a, u32 pid, u64 start, u64 len)
 
 	give(a, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &mmap,
 	     offsetof(struct perf_record_mmap2, filename) + 8);
+}
+
+static void give_exit(struct attempt *a, u32 pid)
+{
+	struct perf_record_fork exit = { .pid = pid, .tid = pid, .ppid = pid, .ptid = pid };
+
+	give(a, PERF_RECORD_EXIT, 0, &exit, sizeof(exit));
 }
 
 static void give_cgroup(struct attempt *a, u64 id)
@@ -222,6 +232,32 @@ static void test_no_memory(void)
 		   lost, bad);
 }
 
+/* Nothing is allocated for each of those that have begun and ended */
+static void test_short_lives(void)
+{
+	struct attempt a = { .store = sideband_store__new(0, NULL, NULL), .piles = true };
+	long allocations;
+	u32 pid;
+
+	if (!a.store)
+		abort();
+	for (pid = 100; pid < 1100; pid++) {
+		give_fork(&a, pid, pid, 1);
+		give_exec(&a, pid);
+		give_mmap(&a, pid, 0, 1);
+		give_exit(&a, pid);
+	}
+	give_exit(&a, 1);
+	a.round += 2;
+	fail_allocation = LONG_MAX;
+	sideband_store__prune(a.store, a.round, a.round);
+	allocations = LONG_MAX - fail_allocation;
+	fail_allocation = -1;
+	tap_result(sideband_store__stats(a.store)->records == 1 && allocations < 100,
+		   "1000 short lives: %ld allocations", allocations);
+	sideband_store__delete(a.store);
+}
+
 int main(void)
 {
 	struct test_suite *suite = &suite__sideband_store;
@@ -230,6 +266,7 @@ int main(void)
 	for (test = suite->test_cases; test->name; test++)
 		tap_result(test->run_case(suite, tap_count) == TEST_OK, "%s", test->desc);
 	test_no_memory();
+	test_short_lives();
 	printf("1..%d\n", tap_count);
 	return tap_failed != 0;
 }
