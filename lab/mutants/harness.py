@@ -8,7 +8,6 @@ import resource
 import shutil
 import signal
 import subprocess
-from pathlib import Path
 
 from changes import mutants_of_file
 from tap import first_failure
@@ -153,10 +152,13 @@ TARGETS = [
     Target("output_shared", ["kernel/events/output_shared.c"], HARNESS + "/output",
            ["output_test", "output_test_tsan"],
            ["kernel/events/ring_buffer.c", "kernel/events/internal.h"]),
-    Target("sideband", SIDEBAND, HARNESS + "/sideband", ["sideband_store_test 60"],
-           [f"{UTIL}/{name}" for name in
-            ("sideband-store.h", "sideband-state.h", "sideband-pending.h")]),
+    Target("sideband", SIDEBAND, HARNESS + "/sideband",
+           ["sideband_unit_test", "sideband_store_test 60"],
+           [*(f"{UTIL}/{name}" for name in
+              ("sideband-store.h", "sideband-state.h", "sideband-pending.h")),
+            f"{HARNESS}/perf_debug.c", *(f"tools/perf/tests/{name}" for name in
+                                         ("sideband-store.c", "sideband-resolve.h"))]),
     Target("snapshot-ring", [f"{UTIL}/snapshot-ring.c"], HARNESS + "/ring",
-           ["snapshot_ring_test"], [f"{UTIL}/snapshot-ring.h",
+           ["snapshot_ring_test"], [f"{UTIL}/snapshot-ring.h", f"{HARNESS}/perf_debug.c",
                                     "tools/perf/tests/snapshot-ring.c"]),
 ]

@@ -8,17 +8,12 @@
 #include <string.h>
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
+#include <perf/event.h>
 
-#include "comm.h"
 #include "debug.h"
-#include "dso.h"
-#include "event.h"
-#include "machine.h"
-#include "map.h"
+#include "sideband-resolve.h"
 #include "sideband-store.h"
-#include "symbol.h"
 #include "tests.h"
-#include "thread.h"
 
 #define SAMPLE_TYPE	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 #define PAGE		0x1000ULL
@@ -33,7 +28,6 @@ struct trailer {
 
 /* What each test begins with anew */
 static struct sideband_store *store;
-static struct machines machines;
 /* The number of the last record is its round, and its time in STEPs but for AT() */
 static u64 now;
 static const u64 *at;
@@ -179,13 +173,12 @@ struct player {
 static int play_record(void *arg, const union perf_event *event)
 {
 	const struct trailer *trailer = (void *)event + event->header.size - sizeof(*trailer);
-	struct perf_sample sample = { .cpumode = PERF_RECORD_MISC_USER, .time = trailer->time };
 	struct player *player = arg;
 
-	TEST_ASSERT_VAL("order of time", sample.time >= player->last);
-	player->last = sample.time;
+	TEST_ASSERT_VAL("order of time", trailer->time >= player->last);
+	player->last = trailer->time;
 	player->nr++;
-	machine__process_event(&machines.host, (union perf_event *)event, &sample);
+	sideband_resolve__event(event, trailer->time);
 	return 0;
 }
 
@@ -205,42 +198,17 @@ static void written(void)
 	sideband_store__end_write(store, true);
 }
 
-static const char *comm_of(u32 pid, u32 tid)
-{
-	struct thread *thread = machine__find_thread(&machines.host, pid, tid);
-	const char *comm = thread ? thread__comm_str(thread) : "";
-
-	thread__put(thread);
-	return comm;
-}
-
-static bool has_execed(u32 pid)
-{
-	struct thread *thread = machine__find_thread(&machines.host, pid, pid);
-	bool ret = thread && thread__comm(thread) && thread__comm(thread)->exec;
-
-	thread__put(thread);
-	return ret;
-}
-
-/* The file that is mapped at @page, "" if none is */
-static const char *map_at(u32 pid, u32 tid, u64 page)
-{
-	struct thread *thread = machine__find_thread(&machines.host, pid, tid);
-	struct addr_location al = { .map = NULL, };
-	const char *name = "";
-
-	if (thread && thread__find_map(thread, PERF_RECORD_MISC_USER, page * PAGE, &al))
-		name = al.map->dso->long_name;
-	thread__put(thread);
-	return name;
-}
-
 #define ASSERT_COMM(pid, tid, name)					\
-	TEST_ASSERT_VAL("comm is as expected", !strcmp(comm_of(pid, tid), name))
+	TEST_ASSERT_VAL("comm is as expected",				\
+			!strcmp(sideband_resolve__comm(pid, tid), name))
 #define ASSERT_MAP(pid, tid, page, name)				\
-	TEST_ASSERT_VAL("map is as expected", !strcmp(map_at(pid, tid, page), name))
+	TEST_ASSERT_VAL("map is as expected",				\
+			!strcmp(sideband_resolve__file(pid, tid, (page) * PAGE), name))
 #define ASSERT_HELD(nr)		TEST_ASSERT_EQUAL("records held", held(), nr)
+#define ASSERT_TASKS(nr)	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, nr)
+#define ASSERT_PROCESSES(nr)						\
+	TEST_ASSERT_EQUAL("processes", (int)stats()->processes, nr)
+#define ASSERT_DROPPED(nr)	TEST_ASSERT_EQUAL("dropped", (int)stats()->dropped, nr)
 #define ASSERT_NEW(nr)		TEST_ASSERT_EQUAL("new records", play(SIDEBAND_DUMP_NEW), nr)
 #define PLAY()			TEST_ASSERT_VAL("play", play(SIDEBAND_DUMP_ALL) >= 0)
 #define PLAY_NEW()		TEST_ASSERT_VAL("play", play(SIDEBAND_DUMP_NEW) >= 0)
@@ -259,14 +227,13 @@ static int run_with(int (*test)(void), int nr_crowd)
 	is_gone = NULL;
 	asked = 0;
 	failed = false;
-	machines__init(&machines);
+	sideband_resolve__init();
 	store = sideband_store__new(SAMPLE_TYPE, &ops, NULL);
 	if (!store)
 		return TEST_FAIL;
 	ret = test();
 	sideband_store__delete(store);
-	machine__delete_threads(&machines.host);
-	machines__exit(&machines);
+	sideband_resolve__exit();
 	return failed ? TEST_FAIL : ret;
 }
 
@@ -335,6 +302,54 @@ SIDEBAND_TEST(malformed)
 	event.header.type = PERF_RECORD_TEXT_POKE;
 	event.text_poke.old_len = 0xffff;
 	TEST_ASSERT_EQUAL("poke", sideband_store__fold(store, &event, 1, 1), -EINVAL);
+	return TEST_OK;
+}
+
+/* All of a record must be there, and it must be all: but for what follows its body */
+SIDEBAND_TEST(sizes)
+{
+	static const struct {
+		u32	type;
+		size_t	size;
+		size_t	string;
+	} records[] = {
+		{ PERF_RECORD_FORK, sizeof(struct perf_record_fork), 0 },
+		{ PERF_RECORD_EXIT, sizeof(struct perf_record_fork), 0 },
+		{ PERF_RECORD_BPF_EVENT, sizeof(struct perf_record_bpf_event), 0 },
+		{ PERF_RECORD_ITRACE_START, sizeof(struct perf_record_itrace_start), 0 },
+		{ PERF_RECORD_AUX_OUTPUT_HW_ID, sizeof(struct perf_record_aux_output_hw_id), 0 },
+		{ PERF_RECORD_NAMESPACES, sizeof(struct perf_record_namespaces), 0 },
+		{ PERF_RECORD_NAMESPACES, sizeof(struct perf_record_namespaces) +
+					  2 * sizeof(struct perf_ns_link_info), 0 },
+		{ PERF_RECORD_TEXT_POKE, sizeof(struct perf_record_text_poke_event), 0 },
+		{ PERF_RECORD_TEXT_POKE, sizeof(struct perf_record_text_poke_event) + 8, 0 },
+		{ PERF_RECORD_COMM, 32, offsetof(struct perf_record_comm, comm) },
+		{ PERF_RECORD_MMAP, 64, offsetof(struct perf_record_mmap, filename) },
+		{ PERF_RECORD_MMAP2, 96, offsetof(struct perf_record_mmap2, filename) },
+		{ PERF_RECORD_CGROUP, 64, offsetof(struct perf_record_cgroup, path) },
+		{ PERF_RECORD_KSYMBOL, 64, offsetof(struct perf_record_ksymbol, name) },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(records); i++) {
+		size_t size = records[i].size;
+		union perf_event event = { .header = { .type = records[i].type, .size = size }, };
+
+		if (records[i].string)
+			memset((void *)&event + records[i].string, 'x',
+			       size - 1 - records[i].string);
+		if (event.header.type == PERF_RECORD_NAMESPACES)
+			event.namespaces.nr_namespaces = (size - sizeof(event.namespaces)) /
+							 sizeof(struct perf_ns_link_info);
+		if (event.header.type == PERF_RECORD_TEXT_POKE)
+			event.text_poke.old_len =
+				size - offsetof(struct perf_record_text_poke_event, bytes);
+		TEST_ASSERT_EQUAL("whole", sideband_store__fold(store, &event, 1, 1), 0);
+		event.header.size -= 8;
+		TEST_ASSERT_EQUAL("cut", sideband_store__fold(store, &event, 1, 1), -EINVAL);
+	}
+	TEST_ASSERT_EQUAL("folded", (int)stats()->folded, (int)i);
+	TEST_ASSERT_EQUAL("malformed", (int)stats()->malformed, (int)i);
 	return TEST_OK;
 }
 
@@ -435,7 +450,8 @@ SIDEBAND_TEST(inherit)
 	settle();
 	PLAY();
 	ASSERT_COMM(300, 300, "parent");
-	TEST_ASSERT_VAL("exec", !has_execed(300) && has_execed(100));
+	TEST_ASSERT_VAL("exec", sideband_resolve__has_execed(100));
+	TEST_ASSERT_VAL("no exec", !sideband_resolve__has_execed(300));
 	ASSERT_MAP(300, 300, 1, "/bin/parent");
 	ASSERT_MAP(300, 300, 2, "/lib/hole");
 	ASSERT_MAP(300, 300, 4, "/bin/parent");
@@ -475,12 +491,12 @@ SIDEBAND_TEST(exits)
 	EXIT(100, 101);
 	EXIT(100, 100);
 	settle();
-	TEST_ASSERT_EQUAL("processes", (int)stats()->processes, 1);
+	ASSERT_PROCESSES(1);
 	PLAY();
 	ASSERT_MAP(100, 102, 1, "/bin/main");
 	EXIT(100, 102);
 	SETTLE(0);
-	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 0);
+	ASSERT_TASKS(0);
 	return TEST_OK;
 }
 
@@ -507,7 +523,7 @@ SIDEBAND_TEST(short_lives)
 	EXIT(400, 400);
 	EXEC(400, "after");
 	settle();
-	TEST_ASSERT_EQUAL("processes", (int)stats()->processes, 3);
+	ASSERT_PROCESSES(3);
 	PLAY();
 	ASSERT_COMM(202, 202, "grandparent");
 	ASSERT_MAP(202, 202, 1, "/bin/grandparent");
@@ -528,8 +544,8 @@ SIDEBAND_TEST(short_lives)
 	/* it is told of with a pid of a namespace that can't see it */
 	EXIT(0, 0);
 	settle();
-	TEST_ASSERT_EQUAL("processes", (int)stats()->processes, 2);
-	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 4);
+	ASSERT_PROCESSES(2);
+	ASSERT_TASKS(4);
 	return TEST_OK;
 }
 
@@ -569,8 +585,8 @@ SIDEBAND_TEST(short_threads)
 	EXIT(510, 500);
 	EXIT(510, 510);
 	settle();
-	TEST_ASSERT_EQUAL("processes", (int)stats()->processes, 3);
-	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 5);
+	ASSERT_PROCESSES(3);
+	ASSERT_TASKS(5);
 	PLAY();
 	ASSERT_COMM(202, 202, "worker");
 	ASSERT_MAP(202, 202, 1, "/bin/leader");
@@ -593,8 +609,8 @@ SIDEBAND_TEST(short_threads)
 	EXIT(603, 603);
 	EXIT(600, 600);
 	settle();
-	TEST_ASSERT_EQUAL("processes", (int)stats()->processes, 4);
-	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 6);
+	ASSERT_PROCESSES(4);
+	ASSERT_TASKS(6);
 	PLAY();
 	ASSERT_COMM(601, 601, "second");
 	ASSERT_COMM(602, 602, "third");
@@ -621,8 +637,8 @@ SIDEBAND_TEST(living_threads)
 	EXIT(300, 300);
 	THREAD(300, 301);
 	settle();
-	TEST_ASSERT_EQUAL("processes", (int)stats()->processes, 3);
-	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 6);
+	ASSERT_PROCESSES(3);
+	ASSERT_TASKS(6);
 	PLAY();
 	ASSERT_COMM(110, 101, "moved");
 	ASSERT_COMM(210, 200, "replaces");
@@ -656,7 +672,7 @@ SIDEBAND_TEST(reuse)
 	FORK(200, 200, 1, 1);
 	THREAD(200, 101);
 	settle();
-	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 3);
+	ASSERT_TASKS(3);
 	FORK(100, 100, 200, 200);
 	settle();
 	/* the forks of 100, 200 and 101 */
@@ -666,7 +682,7 @@ SIDEBAND_TEST(reuse)
 	/* the leader's pid as a thread's tid: the process is gone */
 	THREAD(200, 100);
 	settle();
-	TEST_ASSERT_EQUAL("processes", (int)stats()->processes, 1);
+	ASSERT_PROCESSES(1);
 	return TEST_OK;
 }
 
@@ -871,6 +887,111 @@ SIDEBAND_TEST(append)
 	return TEST_OK;
 }
 
+static int fail_later(void *arg, const union perf_event *event __maybe_unused)
+{
+	return (*(int *)arg)-- ? 0 : -EIO;
+}
+
+/* Whichever record can't be taken, there the dump ends, and says why */
+SIDEBAND_TEST(failing_dump)
+{
+	int i, nr, left;
+
+	START(100, "parent");
+	MMAP(100, 100, 1, 1, "/bin/parent");
+	MMAP(100, 100, 2, 1, "/lib/a");
+	FORK(200, 200, 100, 100);
+	EXIT(100, 100);
+	settle();
+	COMM(200, 200, "child");
+	nr = play(SIDEBAND_DUMP_ALL);
+	TEST_ASSERT_VAL("with what is inherited, and what is pending", nr >= 5);
+	for (i = 0; i < nr; i++) {
+		left = i;
+		TEST_ASSERT_EQUAL("error", sideband_store__dump(store, SIDEBAND_DUMP_ALL,
+								fail_later, &left), -EIO);
+		TEST_ASSERT_EQUAL("no more records", left, -1);
+	}
+	return TEST_OK;
+}
+
+/* @arg: the last one's, and the one before it */
+static int add_time(void *arg, const union perf_event *event)
+{
+	u64 *times = arg;
+
+	times[0] = times[1];
+	memcpy(&times[1], (void *)event + event->header.size - sizeof(u64), sizeof(u64));
+	return 0;
+}
+
+/* What is held takes memory, what isn't takes none; and how much it was is known */
+SIDEBAND_TEST(memory)
+{
+	u64 most;
+	int i;
+
+	TEST_ASSERT_VAL("none", !stats()->bytes);
+	START(100, "main");
+	MMAP(100, 100, 1, 1, "/bin/main");
+	KSYMBOL(0x1000, 0);
+	settle();
+	most = stats()->bytes;
+	TEST_ASSERT_VAL("some", most > 4 * sizeof(union perf_event));
+	EXIT(100, 100);
+	KSYMBOL(0x1000, GONE);
+	settle();
+	TEST_ASSERT_VAL("less", stats()->bytes < most);
+	TEST_ASSERT_VAL("at most", stats()->max_bytes >= most);
+
+	/* of a pile of records not much is left when they have come and gone a few at a time */
+	for (i = 0; i < 20000; i++)
+		COMM(100, 100, "piled up");
+	most = stats()->bytes;
+	for (i = 0; i < 40000; i++) {
+		COMM(100, 100, "at once");
+		if (i % 1000 == 0)
+			settle();
+	}
+	settle();
+	TEST_ASSERT_VAL("little", stats()->bytes < most / 4);
+	TEST_ASSERT_VAL("at most", stats()->max_bytes >= most);
+	return TEST_OK;
+}
+
+/* What a record tells of its time, if it has room for it; and no time is before all others */
+SIDEBAND_TEST(times)
+{
+	struct {
+		struct perf_record_itrace_start itrace;
+		u64 time;
+	} body = { .itrace = { .header = { .type = PERF_RECORD_ITRACE_START,
+					   .size = sizeof(body), },
+			       .pid = 100, .tid = 100, },
+		   .time = 5 * STEP, };
+	union perf_event event = { .header = { .size = 0 }, };
+	struct sideband_store *own = sideband_store__new(PERF_SAMPLE_TIME, NULL, NULL);
+	u64 dumped[2] = { 0 };
+
+	TEST_ASSERT_VAL("store", own);
+	memcpy(&event, &body, sizeof(body));
+	TEST_ASSERT_VAL("has one", sideband_store__time(own, &event) == 5 * STEP);
+	event.header.size = sizeof(body.itrace);
+	TEST_ASSERT_VAL("has none", !sideband_store__time(own, &event));
+	event.header.size = sizeof(body);
+	TEST_ASSERT_VAL("fold", !sideband_store__fold(own, &event, 5 * STEP, 1));
+	event.itrace_start.tid = 101;
+	TEST_ASSERT_VAL("fold", !sideband_store__fold(own, &event, ~0ULL, 1));
+	sideband_store__set_back(own, STEP);
+	TEST_ASSERT_VAL("dump", !sideband_store__dump(own, SIDEBAND_DUMP_ALL, add_time, dumped));
+	TEST_ASSERT_VAL("none is first", !dumped[0]);
+	TEST_ASSERT_VAL("as the clock tells it now", dumped[1] == 4 * STEP);
+	sideband_store__delete(own);
+	/* there may be none */
+	sideband_store__delete(NULL);
+	return TEST_OK;
+}
+
 /* Read much too late, so applied to a state that is newer than they are */
 SIDEBAND_TEST(late)
 {
@@ -977,13 +1098,19 @@ static bool this_one(u64 id)
 	return id == gone_id;
 }
 
+/* The system knows all but @id */
+static void gone_is(u64 id)
+{
+	gone_id = id;
+	is_gone = this_one;
+}
+
 /* The ring can have samples of what is gone: of the time before, and late ones */
 SIDEBAND_TEST(not_yet_gone)
 {
 	u64 round, time;
 
-	gone_id = 100;
-	is_gone = this_one;
+	gone_is(100);
 	START(100, "ends");
 	SETTLE(2);
 	round = now;
@@ -1000,21 +1127,20 @@ SIDEBAND_TEST(not_yet_gone)
 	sideband_store__prune(store, now, now);
 	TEST_ASSERT_EQUAL("records", (int)stats()->records, 4);
 	settle();
-	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 1);
+	ASSERT_TASKS(1);
 	return TEST_OK;
 }
 
 /* What it has left behind is pending when it is gone: a child that inherits */
 SIDEBAND_TEST(gone_parent)
 {
-	gone_id = 100;
-	is_gone = this_one;
+	gone_is(100);
 	START(100, "parent");
 	MMAP(100, 100, 1, 1, "/bin/parent");
 	settle();
 	FORK(200, 200, 100, 100);
 	settle_gone();
-	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 1);
+	ASSERT_TASKS(1);
 	PLAY();
 	ASSERT_COMM(200, 200, "parent");
 	ASSERT_MAP(200, 200, 1, "/bin/parent");
@@ -1024,8 +1150,7 @@ SIDEBAND_TEST(gone_parent)
 /* Who is told of after the system was asked, is another one with its pid */
 SIDEBAND_TEST(gone_and_back)
 {
-	gone_id = 100;
-	is_gone = this_one;
+	gone_is(100);
 	START(100, "before");
 	settle();
 	/* neither the fork was recorded */
@@ -1042,37 +1167,35 @@ SIDEBAND_TEST(gone_and_back)
 /* A thread's end is not its process's, and nor is the leader's */
 SIDEBAND_TEST(gone_threads)
 {
-	gone_id = 101;
-	is_gone = this_one;
+	gone_is(101);
 	START(100, "leader");
 	THREAD(100, 101);
 	THREAD(100, 102);
 	settle();
 	settle_gone();
-	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 2);
+	ASSERT_TASKS(2);
 	EXIT(100, 100);
-	gone_id = 102;
+	gone_is(102);
 	START(200, "other");
 	START(201, "other");
 	settle();
 	settle_gone();
-	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 3);
+	ASSERT_TASKS(3);
 	/* which is found to be so when others come */
-	gone_id = 100;
+	gone_is(100);
 	START(202, "other");
 	START(203, "other");
 	START(204, "other");
 	settle();
 	settle_gone();
-	TEST_ASSERT_EQUAL("tasks", (int)stats()->tasks, 5);
+	ASSERT_TASKS(5);
 	return TEST_OK;
 }
 
 /* A thread that execs gets its leader's tid, and nothing tells of it until that is done */
 SIDEBAND_TEST(gone_for_exec)
 {
-	gone_id = 101;
-	is_gone = this_one;
+	gone_is(101);
 	START(100, "asked");
 	THREAD(100, 101);
 	EXIT(100, 100);
@@ -1103,7 +1226,7 @@ SIDEBAND_TEST(many_maps)
 	}
 	settle();
 	ASSERT_HELD((int)nr + 3);
-	TEST_ASSERT_EQUAL("dropped", (int)stats()->dropped, (int)nr + 1);
+	ASSERT_DROPPED((int)nr + 1);
 	PLAY();
 	ASSERT_MAP(100, 100, 1, "/bin/jit");
 	ASSERT_MAP(200, 200, 1, "/bin/jit");
@@ -1114,7 +1237,7 @@ SIDEBAND_TEST(many_maps)
 	for (page = 0; page < nr; page++)
 		MMAP(200, 200, 10 + 2 * page, 1, "/lib/a");
 	settle();
-	TEST_ASSERT_EQUAL("dropped", (int)stats()->dropped, (int)nr + 2);
+	ASSERT_DROPPED((int)nr + 2);
 	return TEST_OK;
 }
 
@@ -1130,17 +1253,18 @@ SIDEBAND_TEST(many_objects)
 	}
 	settle();
 	ASSERT_HELD(SIDEBAND_MAX_OBJECTS);
-	TEST_ASSERT_EQUAL("dropped", (int)stats()->dropped, SIDEBAND_MAX_OBJECTS);
+	ASSERT_DROPPED(SIDEBAND_MAX_OBJECTS);
 	for (i = 0; i < SIDEBAND_MAX_POKES; i++)
 		TEXT_POKE(i * 16, 5, 1);
 	settle();
-	TEST_ASSERT_EQUAL("dropped", (int)stats()->dropped, SIDEBAND_MAX_OBJECTS);
+	ASSERT_DROPPED(SIDEBAND_MAX_OBJECTS);
 	return TEST_OK;
 }
 
 static struct test_case tests__sideband_store[] = {
 	TEST_CASE("which records are kept", kinds),
 	TEST_CASE("malformed records", malformed),
+	TEST_CASE("sizes of records", sizes),
 	TEST_CASE("exec", exec),
 	TEST_CASE("overlapping mappings", overlap),
 	TEST_CASE("names", comm),
@@ -1164,6 +1288,9 @@ static struct test_case tests__sideband_store[] = {
 	TEST_CASE("records with an id", by_id),
 	TEST_CASE("BPF programs", bpf),
 	TEST_CASE("dumps appended to a file", append),
+	TEST_CASE("dumps that fail", failing_dump),
+	TEST_CASE("memory", memory),
+	TEST_CASE("times", times),
 	TEST_CASE("ends that are not told", untold_ends),
 	TEST_CASE("samples of what is gone", not_yet_gone),
 	TEST_CASE("children of what is gone", gone_parent),

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <sys/mman.h>
 #include <linux/kernel.h>
 #include <linux/zalloc.h>
 #include <perf/event.h>
@@ -19,9 +21,12 @@
 
 #define CHECK(cond)	TEST_ASSERT_VAL(#cond, cond)
 
+#define MAX_ROUNDS	16384
+
 /*
  * Records are numbered: payload is the number, over and over. Every @comm_each th
  * is a COMM, which is wanted, every @lost_each th a LOST, others are samples.
+ * @ends: how many there were at the end of each round. @fold_err: folding fails.
  */
 struct model {
 	struct snapshot_ring	*ring;
@@ -34,7 +39,9 @@ struct model {
 	unsigned int		lost_each;
 	size_t			max_size;
 	bool			bad;
+	int			fold_err;
 	void			*buf;
+	u64			ends[MAX_ROUNDS];
 };
 
 static u64 nr_of(const union perf_event *event)
@@ -85,9 +92,20 @@ static bool is_record(struct model *m, const union perf_event *event, u64 nr)
 	return event->header.size == size && !memcmp(event, m->buf, size);
 }
 
+/* The round in which record @nr was appended */
+static u64 round_of(const struct model *m, u64 nr)
+{
+	u64 round = 0;
+
+	while (round < m->round && m->ends[round] <= nr)
+		round++;
+	return round;
+}
+
+/* Nobody is asked for samples */
 static bool wants(const union perf_event *event)
 {
-	return event->header.type == PERF_RECORD_COMM;
+	return event->header.type == PERF_RECORD_COMM || event->header.type == PERF_RECORD_SAMPLE;
 }
 
 static int fold(void *priv, const union perf_event *event, u64 round)
@@ -95,9 +113,10 @@ static int fold(void *priv, const union perf_event *event, u64 round)
 	struct model *m = priv;
 	u64 nr = m->comms_left++ * m->comm_each;
 
-	if (nr_of(event) != nr || !is_record(m, event, nr) || round > m->round)
+	if (nr_of(event) != nr || !is_record(m, event, nr) ||
+	    round_of(m, nr) < m->left_round || round < round_of(m, nr) || round > m->round)
 		m->bad = true;
-	return 0;
+	return m->fold_err;
 }
 
 static void left(void *priv, u64 round)
@@ -149,8 +168,8 @@ static int append(struct model *m, unsigned int nr)
 		m->appended++;
 	}
 	snapshot_ring__end_round(m->ring);
-	m->round++;
-	return 0;
+	m->ends[m->round++] = m->appended;
+	return m->round < MAX_ROUNDS && snapshot_ring__round(m->ring) == m->round ? 0 : -1;
 }
 
 /* What was taken, put together */
@@ -162,12 +181,11 @@ struct collect {
 static int collect(void *arg, void *buf, size_t size)
 {
 	struct collect *c = arg;
-	void *data = realloc(c->data, c->size + size);
 
-	if (!data)
-		return -ENOMEM;
-	memcpy(data + c->size, buf, size);
-	c->data = data;
+	/* There is something in each piece */
+	if (!size)
+		return -EINVAL;
+	memcpy(c->data + c->size, buf, size);
 	c->size += size;
 	return 0;
 }
@@ -209,9 +227,10 @@ static u64 size_taken(struct model *m)
 
 static s64 check_taken(struct model *m, u64 end)
 {
-	struct collect c = { .size = 0 };
+	struct collect c = { .data = malloc(size_taken(m)) };
 	s64 first;
 
+	CHECK(c.data);
 	CHECK(!snapshot_ring__read_taken(m->ring, collect, &c));
 	first = check_collected(m, &c, end);
 	free(c.data);
@@ -241,6 +260,14 @@ static int check_left(struct model *m, u64 first)
 {
 	CHECK(!m->bad);
 	CHECK(m->comms_left == count_type(m, 0, first, PERF_RECORD_COMM));
+	return 0;
+}
+
+/* The oldest that is there is @first, but for the rest of the one before it */
+static int check_left_round(const struct model *m, u64 first)
+{
+	CHECK(m->left_round <= round_of(m, first));
+	CHECK(m->left_round >= round_of(m, first - 1));
 	return 0;
 }
 
@@ -294,6 +321,13 @@ static int check_walk(struct model *m, u64 first)
 	CHECK(!check_count(m, &count, first, m->appended));
 	CHECK(!check_seen(&seen, m->appended));
 	CHECK(seen.samples == count.samples);
+
+	/* All are counted, whoever is visited */
+	memset(&count, 0, sizeof(count));
+	visitor.wanted = NULL;
+	CHECK(!snapshot_ring__walk_taken(m->ring, &count, &visitor));
+	CHECK(!check_count(m, &count, first, m->appended));
+	CHECK(seen.samples == 2 * count.samples);
 	return 0;
 }
 
@@ -315,6 +349,7 @@ static int test_newest(size_t size, size_t max_size)
 	first = check_taken(&m, m.appended);
 	CHECK(first > 0);
 	CHECK(!check_left(&m, first));
+	CHECK(!check_left_round(&m, first));
 	CHECK(!check_count(&m, snapshot_ring__dropped(m.ring), 0, first));
 	CHECK(!check_walk(&m, first));
 
@@ -356,39 +391,80 @@ static int test_twice(void)
 
 /*
  * While one lot is taken the ring overflows: what is taken stays as it is, side-band
- * that falls out is folded behind it. @ok: the dump succeeded.
+ * that falls out is folded behind it. @ok: the dump succeeded. Dump after dump the
+ * ring has all of its memory.
  */
 static int test_overflow_meanwhile(bool ok)
 {
 	struct model m;
+	u64 end = 0;
 	s64 first;
-	u64 end;
-	int i;
+	int i, dumps;
 
 	CHECK(!model__init(&m, SNAPSHOT_RING_MIN_SIZE, 4096));
-	for (i = 0; i < 100; i++)
-		CHECK(!append(&m, 20));
-	snapshot_ring__take(m.ring);
-	end = m.appended;
-	for (i = 0; i < 100; i++)
-		CHECK(!append(&m, 20));
-	first = check_taken(&m, end);
-	CHECK(first > 0);
-	CHECK(!check_left(&m, first));
+	for (dumps = 0; dumps < 4; dumps++) {
+		for (i = 0; i < 100; i++)
+			CHECK(!append(&m, 20));
+		snapshot_ring__take(m.ring);
+		first = check_taken(&m, m.appended);
+		CHECK(first > (s64)end);
+		end = m.appended;
+		for (i = 0; i < 100; i++)
+			CHECK(!append(&m, 20));
+		CHECK(check_taken(&m, end) == first);
+		CHECK(!check_left(&m, first));
 
-	if (ok) {
+		if (ok) {
+			CHECK(!snapshot_ring__fold_taken(m.ring));
+			CHECK(!snapshot_ring__release(m.ring));
+		} else {
+			/* There is no room for it any more */
+			CHECK(!snapshot_ring__give_back(m.ring));
+		}
+		snapshot_ring__take(m.ring);
+		first = check_taken(&m, m.appended);
+		CHECK(first > (s64)end);
+		CHECK(!check_left(&m, first));
+		CHECK(!check_left_round(&m, first));
 		CHECK(!snapshot_ring__fold_taken(m.ring));
 		CHECK(!snapshot_ring__release(m.ring));
-	} else {
-		/* There is no room for it any more */
-		CHECK(!snapshot_ring__give_back(m.ring));
+		CHECK(!check_left(&m, m.appended));
+		end = m.appended;
 	}
+	model__exit(&m);
+	return 0;
+}
+
+static int append_and_see(void *arg, const union perf_event *event)
+{
+	struct seen *seen = arg;
+
+	return append(seen->m, 100) ?: see_comm(arg, event);
+}
+
+/* Who reads isn't disturbed by what is appended, and evicted, at the same time */
+static int test_walk_meanwhile(void)
+{
+	struct snapshot_ring_count count = { .samples = 0 };
+	struct seen seen = { .bad = false };
+	struct snapshot_ring_visitor visitor = { .wanted = append_and_see, .arg = &seen };
+	struct model m;
+	s64 first;
+	u64 end;
+
+	CHECK(!model__init(&m, 1 << 17, 1024));
+	CHECK(!append(&m, 2000));
 	snapshot_ring__take(m.ring);
-	first = check_taken(&m, m.appended);
-	CHECK(first > (s64)end);
-	CHECK(!check_left(&m, first));
+	end = m.appended;
+	first = check_taken(&m, end);
+	seen.m = &m;
+	seen.comm = first;
+	CHECK(!snapshot_ring__walk_taken(m.ring, &count, &visitor));
+	CHECK(!check_seen(&seen, end));
+	CHECK(!check_count(&m, &count, first, end));
 	CHECK(!snapshot_ring__fold_taken(m.ring));
 	CHECK(!snapshot_ring__release(m.ring));
+	CHECK(!snapshot_ring__drop(m.ring));
 	CHECK(!check_left(&m, m.appended));
 	model__exit(&m);
 	return 0;
@@ -438,6 +514,7 @@ static int test_give_back(int rounds, unsigned int since, bool all)
 	again = check_taken(&m, m.appended);
 	CHECK(all ? again == first : again > first);
 	CHECK(!check_left(&m, again));
+	CHECK(!check_left_round(&m, again));
 	CHECK(!check_count(&m, snapshot_ring__dropped(m.ring), 0, again));
 	model__exit(&m);
 	return 0;
@@ -492,6 +569,47 @@ static int test_drop(void)
 	CHECK(!snapshot_ring__drop(m.ring));
 	CHECK(!check_left(&m, m.appended));
 	CHECK(!check_count(&m, snapshot_ring__dropped(m.ring), 0, m.appended));
+	CHECK(m.left_round == m.round);
+	model__exit(&m);
+	return 0;
+}
+
+/* What the kernel lost is what its records say, if they are long enough to say it */
+static int test_lost(void)
+{
+	static const struct {
+		u16	type, size;
+		u64	lost;
+	} records[] = {
+		{ PERF_RECORD_LOST, sizeof(struct perf_record_lost), 3 },
+		{ PERF_RECORD_LOST, sizeof(struct perf_record_lost) + 16, 40 },
+		{ PERF_RECORD_LOST, sizeof(struct perf_record_lost) - 8, 0 },
+		{ PERF_RECORD_LOST_SAMPLES, sizeof(struct perf_record_lost_samples), 500 },
+		{ PERF_RECORD_LOST_SAMPLES, sizeof(struct perf_record_lost_samples) + 16, 6000 },
+		{ PERF_RECORD_LOST_SAMPLES, sizeof(struct perf_event_header), 0 },
+		{ PERF_RECORD_THROTTLE, 64, 0 },
+	};
+	const struct snapshot_ring_count *dropped;
+	struct model m;
+	size_t i;
+
+	CHECK(!model__init(&m, SNAPSHOT_RING_MIN_SIZE, 64));
+	for (i = 0; i < ARRAY_SIZE(records); i++) {
+		union perf_event *event = m.buf;
+
+		memset(event, 1, records[i].size);
+		event->header.type = records[i].type;
+		event->header.size = records[i].size;
+		if (records[i].lost && records[i].type == PERF_RECORD_LOST)
+			event->lost.lost = records[i].lost;
+		else if (records[i].lost)
+			event->lost_samples.lost = records[i].lost;
+		CHECK(!snapshot_ring__append(m.ring, event, records[i].size));
+	}
+	CHECK(!snapshot_ring__drop(m.ring));
+	dropped = snapshot_ring__dropped(m.ring);
+	CHECK(dropped->lost == 6543);
+	CHECK(!dropped->samples && !dropped->wanted);
 	model__exit(&m);
 	return 0;
 }
@@ -514,6 +632,140 @@ static int test_malformed(u16 size)
 	return 0;
 }
 
+/* A record that isn't whole is an error, too */
+static int test_cut_off(void)
+{
+	struct snapshot_ring_count count = { .samples = 0 };
+	struct seen seen = { .bad = false };
+	struct snapshot_ring_visitor visitor = { .wanted = see_comm, .arg = &seen };
+	struct model m;
+	size_t size;
+
+	CHECK(!model__init(&m, SNAPSHOT_RING_MIN_SIZE, 64));
+	seen.m = &m;
+	size = make_record(&m, 0, m.buf + SNAPSHOT_RING_MAX_RECORD);
+	CHECK(!snapshot_ring__append(m.ring, m.buf + SNAPSHOT_RING_MAX_RECORD, size - 8));
+	CHECK(snapshot_ring__walk_new(m.ring, &visitor) == -EINVAL);
+	snapshot_ring__take(m.ring);
+	CHECK(snapshot_ring__walk_taken(m.ring, &count, &visitor) == -EINVAL);
+	CHECK(snapshot_ring__fold_taken(m.ring) == -EINVAL);
+	CHECK(!seen.comm && !m.comms_left);
+	model__exit(&m);
+	return 0;
+}
+
+static int fail(void *arg, const union perf_event *event __maybe_unused)
+{
+	++*(int *)arg;
+	return -ECANCELED;
+}
+
+static int fail_piece(void *arg, void *buf __maybe_unused, size_t size __maybe_unused)
+{
+	return fail(arg, NULL);
+}
+
+/* A walk ends when its callback fails, and hands on the error */
+static int test_failing_visitor(void)
+{
+	struct snapshot_ring_count count = { .samples = 0 };
+	int calls = 0;
+	struct snapshot_ring_visitor visitor = { .wanted = fail, .arg = &calls };
+	struct model m;
+
+	CHECK(!model__init(&m, SNAPSHOT_RING_MIN_SIZE, 1024));
+	CHECK(!append(&m, 100));
+	CHECK(snapshot_ring__walk_new(m.ring, &visitor) == -ECANCELED);
+	snapshot_ring__take(m.ring);
+	CHECK(snapshot_ring__walk_taken(m.ring, &count, &visitor) == -ECANCELED);
+	CHECK(snapshot_ring__read_taken(m.ring, fail_piece, &calls) == -ECANCELED);
+	/* Some are set aside */
+	CHECK(!append(&m, 2000));
+	CHECK(snapshot_ring__walk_new(m.ring, &visitor) == -ECANCELED);
+	CHECK(calls == 4);
+	CHECK(!snapshot_ring__give_back(m.ring));
+	CHECK(!snapshot_ring__drop(m.ring));
+	CHECK(!check_left(&m, m.appended));
+	model__exit(&m);
+	return 0;
+}
+
+/* That a record could not be folded is handed on, whichever call it leaves the ring by */
+static int test_failing_fold(int (*call)(struct snapshot_ring *ring), bool take,
+			     unsigned int since)
+{
+	struct model m;
+
+	CHECK(!model__init(&m, SNAPSHOT_RING_MIN_SIZE, 1024));
+	CHECK(!append(&m, 2000));
+	m.fold_err = -EIO;
+	if (take)
+		snapshot_ring__take(m.ring);
+	CHECK(append(&m, since) == (take ? 0 : -EIO));
+	CHECK(call(m.ring) == -EIO);
+	model__exit(&m);
+	return 0;
+}
+
+/* The pieces of memory that what was taken lies in */
+struct memory {
+	int	nr;
+	void	*at[1000];
+	size_t	size[1000];
+};
+
+static int add_memory(void *arg, void *buf, size_t size)
+{
+	struct memory *memory = arg;
+	void *page = buf - (uintptr_t)buf % sysconf(_SC_PAGESIZE);
+
+	if (memory->nr == ARRAY_SIZE(memory->at))
+		return -E2BIG;
+	memory->at[memory->nr] = page;
+	memory->size[memory->nr++] = buf + size - page;
+	return 0;
+}
+
+/* How many of its pages are there? Negative: it isn't mapped */
+static int resident(const struct memory *memory)
+{
+	size_t page, page_size = sysconf(_SC_PAGESIZE);
+	unsigned char is_there;
+	int i, nr = 0;
+
+	for (i = 0; i < memory->nr; i++) {
+		for (page = 0; page < memory->size[i]; page += page_size) {
+			if (mincore(memory->at[i] + page, 1, &is_there))
+				return -1;
+			nr += is_there & 1;
+		}
+	}
+	return nr;
+}
+
+/* Memory is given back when a dump has been made, and all of it in the end */
+static int test_memory(void)
+{
+	struct memory memory = { .nr = 0 };
+	struct model m;
+
+	CHECK(!model__init(&m, 1 << 22, 65528));
+	while (!snapshot_ring__dropped(m.ring)->samples)
+		CHECK(!append(&m, 1000));
+	snapshot_ring__take(m.ring);
+	CHECK(!snapshot_ring__read_taken(m.ring, add_memory, &memory));
+	CHECK(resident(&memory) > 0);
+	CHECK(!snapshot_ring__fold_taken(m.ring));
+	CHECK(!resident(&memory));
+	CHECK(!snapshot_ring__release(m.ring));
+	model__exit(&m);
+	CHECK(resident(&memory) < 0);
+
+	/* There may be none */
+	snapshot_ring__delete(NULL);
+	return 0;
+}
+
 static int test__snapshot_ring(struct test_suite *test __maybe_unused,
 			       int subtest __maybe_unused)
 {
@@ -527,6 +779,7 @@ static int test__snapshot_ring(struct test_suite *test __maybe_unused,
 	CHECK(!test_twice());
 	CHECK(!test_overflow_meanwhile(true));
 	CHECK(!test_overflow_meanwhile(false));
+	CHECK(!test_walk_meanwhile());
 	/* Nothing, and until most of it has been evicted */
 	for (i = 0; i < 100; i++)
 		CHECK(!test_new(i));
@@ -537,9 +790,19 @@ static int test__snapshot_ring(struct test_suite *test __maybe_unused,
 	}
 	CHECK(!test_stuck());
 	CHECK(!test_drop());
+	CHECK(!test_lost());
 	CHECK(!test_malformed(0));
 	CHECK(!test_malformed(4));
 	CHECK(!test_malformed(20));
+	CHECK(!test_cut_off());
+	CHECK(!test_failing_visitor());
+	CHECK(!test_failing_fold(snapshot_ring__drop, false, 2000));
+	CHECK(!test_failing_fold(snapshot_ring__fold_taken, true, 0));
+	/* Some of what was taken has room no more, then nothing of it: some are set aside */
+	CHECK(!test_failing_fold(snapshot_ring__give_back, true, 200));
+	CHECK(!test_failing_fold(snapshot_ring__give_back, true, 2000));
+	CHECK(!test_failing_fold(snapshot_ring__release, true, 2000));
+	CHECK(!test_memory());
 	return TEST_OK;
 }
 

@@ -197,7 +197,7 @@ static bool event__valid(const union perf_event *event)
 	case PERF_RECORD_TEXT_POKE:
 		return size >= sizeof(event->text_poke) &&
 		       event->text_poke.old_len + event->text_poke.new_len <=
-		       size - sizeof(event->text_poke);
+		       size - offsetof(struct perf_record_text_poke_event, bytes);
 	case PERF_RECORD_ITRACE_START:
 		return size >= sizeof(event->itrace_start);
 	case PERF_RECORD_AUX_OUTPUT_HW_ID:

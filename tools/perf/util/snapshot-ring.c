@@ -93,13 +93,6 @@ static size_t chunk_size(size_t size)
 	return sz;
 }
 
-static void chunk_list__init(struct chunk_list *list)
-{
-	INIT_LIST_HEAD(&list->head);
-	list->nr = 0;
-	list->carry = 0;
-}
-
 struct snapshot_ring *snapshot_ring__new(size_t size, const struct snapshot_ring_ops *ops,
 					 void *priv)
 {
@@ -115,19 +108,18 @@ struct snapshot_ring *snapshot_ring__new(size_t size, const struct snapshot_ring
 	ring->chunk_size = chunk_size(size);
 	ring->nr_max = size / ring->chunk_size + !!(size % ring->chunk_size);
 	ring->aside.max = max(size, SNAPSHOT_RING_MIN_ASIDE);
-	chunk_list__init(&ring->ring);
-	chunk_list__init(&ring->taken);
+	INIT_LIST_HEAD(&ring->ring.head);
+	INIT_LIST_HEAD(&ring->taken.head);
 	INIT_LIST_HEAD(&ring->free);
 
 	nr = 2 * ring->nr_max;
 	ring->mem_size = nr * ring->chunk_size;
 	ring->chunks = calloc(nr, sizeof(*ring->chunks));
-	if (ring->chunks && size <= SNAPSHOT_RING_MAX_SIZE)
+	if (ring->chunks)
 		ring->mem = mmap(NULL, ring->mem_size, PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (ring->mem == MAP_FAILED) {
 		snapshot_ring__delete(ring);
-		errno = ENOMEM;
 		return NULL;
 	}
 
@@ -292,11 +284,11 @@ static int walk_aside(struct snapshot_ring *ring, const struct visitor *visitor)
 static int fold_aside(struct snapshot_ring *ring)
 {
 	struct visitor visitor = folder(ring);
+	struct set_aside *aside = &ring->aside;
 	int err = walk_aside(ring, &visitor);
 
-	zfree(&ring->aside.data);
-	ring->aside.used = 0;
-	ring->aside.size = 0;
+	free(aside->data);
+	*aside = (struct set_aside){ .max = aside->max };
 	return err;
 }
 
@@ -458,7 +450,7 @@ int snapshot_ring__walk_taken(struct snapshot_ring *ring, struct snapshot_ring_c
 
 int snapshot_ring__walk_new(struct snapshot_ring *ring, const struct snapshot_ring_visitor *v)
 {
-	struct snapshot_ring_count count = { .samples = 0 };
+	struct snapshot_ring_count count = {};
 	struct visitor visitor = outside(v);
 	int err = walk_aside(ring, &visitor);
 
@@ -495,7 +487,7 @@ static void give_memory_back(struct snapshot_ring *ring, const struct chunk_list
 
 int snapshot_ring__fold_taken(struct snapshot_ring *ring)
 {
-	struct snapshot_ring_count count = { .samples = 0 };
+	struct snapshot_ring_count count = {};
 	int err = fold_list(ring, &ring->taken, &count);
 
 	give_memory_back(ring, &ring->taken);
@@ -507,7 +499,6 @@ int snapshot_ring__release(struct snapshot_ring *ring)
 	int err;
 
 	list_splice_tail_init(&ring->taken.head, &ring->free);
-	chunk_list__init(&ring->taken);
 	ring->is_taken = false;
 
 	err = fold_aside(ring);
@@ -520,11 +511,8 @@ int snapshot_ring__give_back(struct snapshot_ring *ring)
 {
 	int err = 0;
 
-	/*
-	 * Something was evicted meanwhile: the ring is full with what is newer
-	 * than that, and nothing that is older has room.
-	 */
-	if (ring->aside.used || ring->ring.nr >= ring->nr_max) {
+	/* Full with what is newer: there is no room for this, nor for what was evicted since */
+	if (ring->ring.nr >= ring->nr_max) {
 		err = fold_list(ring, &ring->taken, &ring->dropped);
 		return err ?: snapshot_ring__release(ring);
 	}
@@ -532,7 +520,6 @@ int snapshot_ring__give_back(struct snapshot_ring *ring)
 	list_splice_init(&ring->taken.head, &ring->ring.head);
 	ring->ring.nr += ring->taken.nr;
 	ring->ring.carry = ring->taken.carry;
-	chunk_list__init(&ring->taken);
 	ring->is_taken = false;
 
 	while (!err && ring->ring.nr > ring->nr_max)

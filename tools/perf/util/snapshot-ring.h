@@ -31,6 +31,8 @@
  * While something is taken all calls of the ops come from the reading thread, else from
  * the appending one: what they work on needs no lock. Handing over between the threads
  * is for the caller to synchronize.
+ *
+ * When a call that evicts or folds has failed, the ring can only be deleted.
  */
 #include <linux/list.h>
 #include <linux/sizes.h>
@@ -93,11 +95,11 @@ typedef int (*snapshot_ring_piece_t)(void *arg, void *buf, size_t size);
 
 /**
  * snapshot_ring__new - Make a ring
- * @size: in bytes, not less than SNAPSHOT_RING_MIN_SIZE. Rounded up to whole
- *	  chunks. Address space for twice as much is reserved, for the ring and for
- *	  what is taken; memory is used as it is filled.
+ * @size: in bytes, from SNAPSHOT_RING_MIN_SIZE to SNAPSHOT_RING_MAX_SIZE. Rounded up
+ *	  to whole chunks. Address space for twice as much is reserved, for the ring
+ *	  and for what is taken; memory is used as it is filled.
  *
- * Return NULL and set errno if there is no memory.
+ * Return NULL if there is no memory.
  */
 struct snapshot_ring *snapshot_ring__new(size_t size, const struct snapshot_ring_ops *ops,
 					 void *priv);
@@ -160,7 +162,7 @@ int snapshot_ring__release(struct snapshot_ring *ring);
 /* Put what was taken back to the ring's beginning, as far as it fits there */
 int snapshot_ring__give_back(struct snapshot_ring *ring);
 
-/* Evict all */
+/* Evict all. Nothing may be taken */
 int snapshot_ring__drop(struct snapshot_ring *ring);
 
 /* What was evicted so far */

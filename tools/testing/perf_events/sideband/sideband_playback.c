@@ -8,17 +8,19 @@
 
 struct maps {
 	int refs;
-	int page[WORLD_PAGES];
+	int page[];
 };
 
 struct thread {
 	int pid, tid;
 	int comm;
+	bool execed;
 	struct maps *maps;
 };
 
 struct playback {
-	struct thread *thread[WORLD_TIDS];
+	int tids, pages;
+	struct thread **thread;
 	int symbol[WORLD_SLOTS];
 	int cgroup[WORLD_SLOTS];
 	int poke[WORLD_SLOTS];
@@ -54,12 +56,17 @@ void items__free(struct items *items)
 	*items = (struct items) { .nr = 0, };
 }
 
-struct playback *playback__new(void)
+struct playback *playback__new(int tids, int pages)
 {
 	struct playback *pb = calloc(1, sizeof(*pb));
 	int i;
 
 	if (!pb)
+		abort();
+	pb->tids = tids;
+	pb->pages = pages;
+	pb->thread = calloc(tids, sizeof(*pb->thread));
+	if (!pb->thread)
 		abort();
 	for (i = 0; i < WORLD_SLOTS; i++) {
 		pb->symbol[i] = NOBODY;
@@ -81,22 +88,23 @@ void playback__delete(struct playback *pb)
 {
 	int tid;
 
-	for (tid = 0; tid < WORLD_TIDS; tid++) {
+	for (tid = 0; tid < pb->tids; tid++) {
 		if (pb->thread[tid])
 			remove_thread(pb, pb->thread[tid]);
 	}
+	free(pb->thread);
 	free(pb);
 }
 
-static struct maps *new_maps(void)
+static struct maps *new_maps(int pages)
 {
-	struct maps *maps = malloc(sizeof(*maps));
+	struct maps *maps = malloc(sizeof(*maps) + pages * sizeof(maps->page[0]));
 	int i;
 
 	if (!maps)
 		abort();
 	maps->refs = 0;
-	for (i = 0; i < WORLD_PAGES; i++)
+	for (i = 0; i < pages; i++)
 		maps->page[i] = NOBODY;
 	return maps;
 }
@@ -115,7 +123,7 @@ static struct thread *findnew(struct playback *pb, int pid, int tid)
 	thread->tid = tid;
 	thread->comm = NOBODY;
 	pb->thread[tid] = thread;
-	thread->maps = pid == tid ? new_maps() : findnew(pb, pid, pid)->maps;
+	thread->maps = pid == tid ? new_maps(pb->pages) : findnew(pb, pid, pid)->maps;
 	thread->maps->refs++;
 	return thread;
 }
@@ -138,7 +146,8 @@ static void play_fork(struct playback *pb, const struct perf_record_fork *fork)
 	thread->comm = parent->comm;
 	if (thread->pid != parent->pid && thread->maps != parent->maps &&
 	    !(fork->header.misc & PERF_RECORD_MISC_FORK_EXEC))
-		memcpy(thread->maps->page, parent->maps->page, sizeof(thread->maps->page));
+		memcpy(thread->maps->page, parent->maps->page,
+		       pb->pages * sizeof(thread->maps->page[0]));
 }
 
 static void play_mmap(struct playback *pb, const struct perf_record_mmap2 *mmap)
@@ -146,8 +155,16 @@ static void play_mmap(struct playback *pb, const struct perf_record_mmap2 *mmap)
 	struct thread *thread = findnew(pb, mmap->pid, mmap->tid);
 	u64 page = mmap->start / WORLD_PAGE, end = (mmap->start + mmap->len) / WORLD_PAGE;
 
-	for (; page < end && page < WORLD_PAGES; page++)
+	for (; page < end && page < (u64)pb->pages; page++)
 		thread->maps->page[page] = (int)mmap->pgoff;
+}
+
+static void play_comm(struct playback *pb, const struct perf_record_comm *comm)
+{
+	struct thread *thread = findnew(pb, comm->pid, comm->tid);
+
+	thread->comm = atoi(comm->comm);
+	thread->execed = comm->header.misc & PERF_RECORD_MISC_COMM_EXEC;
 }
 
 static void play_ksymbol(struct playback *pb, const struct perf_record_ksymbol *ksymbol)
@@ -168,7 +185,7 @@ void playback__event(struct playback *pb, const union perf_event *event)
 		play_fork(pb, &event->fork);
 		break;
 	case PERF_RECORD_COMM:
-		findnew(pb, event->comm.pid, event->comm.tid)->comm = atoi(event->comm.comm);
+		play_comm(pb, &event->comm);
 		break;
 	case PERF_RECORD_MMAP2:
 		play_mmap(pb, &event->mmap2);
@@ -187,16 +204,19 @@ void playback__event(struct playback *pb, const union perf_event *event)
 	}
 }
 
-unsigned int playback__maps(struct playback *pb, int pid)
+int playback__comm(const struct playback *pb, int tid)
 {
-	struct thread *thread = pb->thread[pid];
-	unsigned int nr = 0;
-	int i;
+	return pb->thread[tid] ? pb->thread[tid]->comm : NOBODY;
+}
 
-	for (i = 0; thread && i < WORLD_PAGES; i++)
-		nr += thread->maps->page[i] != NOBODY &&
-		      (!i || thread->maps->page[i] != thread->maps->page[i - 1]);
-	return nr;
+bool playback__has_execed(const struct playback *pb, int tid)
+{
+	return pb->thread[tid] && pb->thread[tid]->execed;
+}
+
+int playback__map(const struct playback *pb, int tid, int page)
+{
+	return pb->thread[tid] ? pb->thread[tid]->maps->page[page] : NOBODY;
 }
 
 static bool agrees(int expected, int found, const char *what, int tid, const char *why)
@@ -209,16 +229,14 @@ static bool agrees(int expected, int found, const char *what, int tid, const cha
 	return false;
 }
 
-bool playback__resolves(struct playback *pb, const struct expectation *e, const char *why)
+/* Does the sample resolve? If not, and @why isn't NULL, say why */
+static bool resolves(const struct playback *pb, const struct expectation *e, const char *why)
 {
-	struct thread *thread;
 	bool ok = true;
 
 	if (e->tid != NOBODY) {
-		thread = pb->thread[e->tid];
-		ok &= agrees(e->comm, thread ? thread->comm : NOBODY, "comm", e->tid, why);
-		ok &= agrees(e->map, thread ? thread->maps->page[e->page] : NOBODY, "map",
-			     e->tid, why);
+		ok &= agrees(e->comm, playback__comm(pb, e->tid), "comm", e->tid, why);
+		ok &= agrees(e->map, playback__map(pb, e->tid, e->page), "map", e->tid, why);
 	}
 	if (e->slot != NOBODY) {
 		ok &= agrees(e->symbol, pb->symbol[e->slot], "symbol", e->slot, why);
@@ -258,7 +276,7 @@ static unsigned int flush(struct playback *pb, struct items *queue, u64 limit, u
 		if (item->event)
 			playback__event(pb, item->event);
 		else
-			wrong += !playback__resolves(pb, &item->expect, why);
+			wrong += !resolves(pb, &item->expect, why);
 		item->event = NULL;
 	}
 	items__drop_first(queue, i);
@@ -267,7 +285,7 @@ static unsigned int flush(struct playback *pb, struct items *queue, u64 limit, u
 
 unsigned int playback__file(const struct items *file, const char *why)
 {
-	struct playback *pb = playback__new();
+	struct playback *pb = playback__new(WORLD_TIDS, WORLD_PAGES);
 	u64 limit = 0, max = 0, last = 0;
 	struct items queue = { .nr = 0, };
 	unsigned int wrong = 0;

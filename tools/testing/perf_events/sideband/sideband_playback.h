@@ -47,14 +47,15 @@ void items__free(struct items *items);
 
 struct playback;
 
-struct playback *playback__new(void);
+/* Threads have ids below @tids, and @pages of address space */
+struct playback *playback__new(int tids, int pages);
 void playback__delete(struct playback *pb);
 /* Deliver one record */
 void playback__event(struct playback *pb, const union perf_event *event);
-/* Does the sample resolve? If not, and @why isn't NULL, say why */
-bool playback__resolves(struct playback *pb, const struct expectation *e, const char *why);
-/* How many mappings can be seen in a process */
-unsigned int playback__maps(struct playback *pb, int pid);
+/* The name of a thread, and the file that is mapped at a page. NOBODY: none is known. */
+int playback__comm(const struct playback *pb, int tid);
+bool playback__has_execed(const struct playback *pb, int tid);
+int playback__map(const struct playback *pb, int tid, int page);
 
 /*
  * Read a whole file. Return the number of samples that don't resolve as

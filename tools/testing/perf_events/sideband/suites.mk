@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 MORE_PROGRAMS += sideband-programs
-MORE_SUITES += sideband_store_test \
+MORE_SUITES += sideband_unit_test sideband_store_test \
 	       "sideband-fuzz.sh $(O)/sideband/sideband_store_fuzz 3000"
 MORE_DIRS += $(O)/sideband $(CURDIR)/sideband
 
