@@ -2,6 +2,7 @@
 """One-line changes of C code that a test should find."""
 
 import re
+from collections import Counter
 
 
 def blank(match):
@@ -42,10 +43,10 @@ STATEMENT = re.compile(
     r"(?:\(|[-+|&^*/]?=[^=]|<<=|>>=|\+\+;|--;)", re.M)
 LABEL = re.compile(r"^\s*(?:case\b[^?\n]*|default|\w+):$", re.M)
 RELATIONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
-WEAKER = {"smp_load_acquire": "READ_ONCE", "smp_store_release": "WRITE_ONCE",
-          "atomic_long_read_acquire": "atomic_long_read",
-          "atomic_long_set_release": "atomic_long_set",
-          "atomic_read_acquire": "atomic_read", "atomic_set_release": "atomic_set"}
+WEAKER = {"smp_load_acquire(": "READ_ONCE(*", "smp_store_release(": "WRITE_ONCE(*",
+          "atomic_long_read_acquire(": "atomic_long_read(",
+          "atomic_long_set_release(": "atomic_long_set(",
+          "atomic_read_acquire(": "atomic_read(", "atomic_set_release(": "atomic_set("}
 
 
 def conditions(code, begin, end):
@@ -76,7 +77,7 @@ def values(code, begin, end):
     for match in re.compile(r"\b(?:true|false)\b").finditer(code, begin, end):
         new = "false" if match.group() == "true" else "true"
         yield "truth", match.start(), match.end(), lambda old, new=new: new
-    for match in re.compile("|".join(rf"\b{name}\b" for name in WEAKER)).finditer(
+    for match in re.compile("|".join(rf"\b{re.escape(name)}" for name in WEAKER)).finditer(
             code, begin, end):
         yield "order", match.start(), match.end(), lambda old: WEAKER[old]
 
@@ -117,10 +118,15 @@ class Mutant:
 
 def mutants_of_file(target, path, text):
     code = code_of(text)
+    keys = Counter()
     for function, begin, end in functions_of(code):
         found = []
         for rule in (conditions, operators, values, statements):
             found += rule(code, begin, end)
         for rule, start, stop, change in sorted(found, key=lambda m: m[1:3]):
-            yield Mutant(target, path, function, rule, text, start, stop,
-                         change(text[start:stop]))
+            mutant = Mutant(target, path, function, rule, text, start, stop,
+                            change(text[start:stop]))
+            keys[mutant.key] += 1
+            if keys[mutant.key] > 1:
+                mutant.key += f" ({keys[mutant.key]})"
+            yield mutant

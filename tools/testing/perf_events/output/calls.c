@@ -181,6 +181,39 @@ static void test_held_up(bool overwrite, bool backward, unsigned long tail_step)
 	end();
 }
 
+static int blocks_filled;
+
+/* Another CPU writes as much as a block has, until it is obvious that it always can. */
+static void fill_block(void)
+{
+	struct perf_output_handle handle;
+	void (*step)(void) = this_cpu->step;
+
+	if (blocks_filled++ > 1000)
+		return;
+
+	this_cpu->step = NULL;
+	if (write_begin(&handle, 512))
+		write_body(&handle, 1, blocks_filled, 512);
+	this_cpu->step = step;
+}
+
+/* Who looks what is complete doesn't run after those who go on. */
+static void test_overtaken(void)
+{
+	struct perf_output_handle handle;
+
+	begin(1, true, false, true);
+	start(&handle);
+	blocks_filled = 0;
+	this_cpu->step = fill_block;
+	finish(&handle);
+	this_cpu->step = NULL;
+	tap_result(blocks_filled < 100 && published() == this_cpu->end && !writer_error,
+		   "a writer that others overtake all the time returns");
+	end();
+}
+
 /* As many records as there is memory for are written while one is held up. */
 static void test_full(void)
 {
@@ -204,13 +237,18 @@ static void test_full(void)
 
 static void test_spoilt_head(void)
 {
-	static const u64 values[] = { 0, 8, 1, -1ull, -8ull, 1ull << 63, 1ull << 40 };
+	static const u64 values[] = { 0, 8, 1, -1ull, -8ull, 1 << 10, 1ull << 63, 1ull << 40 };
 	bool ok = true;
 
 	for (int backward = 0; backward < 2; backward++) {
 		begin(1, true, backward, true);
 		for (unsigned int i = 0; i < 100 * ARRAY_SIZE(values); i++) {
-			buffer->user_page->data_head = values[i % ARRAY_SIZE(values)];
+			u64 value = values[i % ARRAY_SIZE(values)];
+
+			/* Every other time not far from where it is. */
+			if (i / ARRAY_SIZE(values) % 2)
+				value += buffer->user_page->data_head;
+			buffer->user_page->data_head = value;
 			write_record();
 			ok &= published() == cpus[0].end;
 		}
@@ -252,6 +290,31 @@ static void store_head(void)
 {
 	buffer->user_page->data_head = next_random();
 	stores++;
+}
+
+static int accesses_left;
+
+/* Once, if the record is not yet published. */
+static void store_head_once(void)
+{
+	if (!accesses_left-- && published() != this_cpu->end)
+		buffer->user_page->data_head = next_random();
+}
+
+static void test_head_once(void)
+{
+	bool ok = true;
+
+	begin(PAGES, true, false, true);
+	for (int i = 0; i < 100; i++) {
+		accesses_left = i;
+		this_cpu->step = store_head_once;
+		write_record();
+		this_cpu->step = NULL;
+		ok &= published() == this_cpu->end;
+	}
+	tap_result(ok, "data_head is right when the reader stored to it once, whenever that was");
+	end();
 }
 
 static void test_restless_head(void)
@@ -360,7 +423,6 @@ static void test_watermark(long watermark)
 }
 
 static struct perf_output_handle *other;
-static int accesses_left;
 
 /* Another CPU counts its sample. */
 static void count_other(void)
@@ -593,6 +655,7 @@ void call_tests(void)
 	test_overlap(PAGES, SIZE / 64);
 	test_overlap(256, 256 * PAGE_SIZE / 64);
 	test_overlap(1024, 32768);
+	test_overlap(16384, 65536);
 	test_order_of_ends();
 	for (int i = 0; i < 4; i++)
 		test_held_up(i & 1, i & 2, 0);
@@ -600,7 +663,9 @@ void call_tests(void)
 	test_held_up(false, true, 12345);
 	test_held_up(false, false, 1ul << 47);
 	test_full();
+	test_overtaken();
 	test_spoilt_head();
+	test_head_once();
 	test_restless_head();
 	test_sizes();
 	test_room(false);

@@ -38,6 +38,9 @@ done <<-END_OF_MUTANTS
 	NO_CUT -DSTART=0 publishes complete blocks without regard to records
 	PLAIN_STORE -DSTART=0 stores data_head without cmpxchg
 	TAIL_DECIDES -DSPOIL,-DSMALL=3 believes data_tail
+	COMMITTED_FIRST -DSTART=0 loads what is committed before what is complete
+	BOUND_FIRST -DSTART=0 loads data_head behind what it can be
+	LIMITS_FIRST -DSTART=3,-DOVERWRITE loads what is reserved behind what limits it
 END_OF_MUTANTS
 
 expect refuted "lock of one CPU, two buffers" owner_lock

@@ -61,6 +61,7 @@ byte data_tail = START;
 byte mem[SIZE];		/* position of what is stored, plus one */
 byte owner[SIZE];	/* writers that fill this word */
 bool is_end[MOST];	/* of a record */
+byte had_complete, had_tail;	/* when ->reserved became what it is */
 byte leaving;		/* contexts that have committed something and not returned */
 byte written, lost;
 byte done;
@@ -83,6 +84,8 @@ byte nest;
 /* What only the claims see of a reservation */
 inline own()
 {
+	had_complete = complete;
+	had_tail = data_tail;
 	is_end[head + size] = true;
 	pos = head;
 	do
@@ -94,13 +97,30 @@ inline own()
 	od
 }
 
+/* There was no room when somebody else took the last of it, and nothing lets more in. */
+#if defined(SPOIL)
+#define LOST_IN_NEED	true
+#elif defined(OVERWRITE)
+#define LOST_IN_NEED	(head + size > had_complete + SIZE)
+#else
+#define LOST_IN_NEED	(head + size > had_complete + SIZE || \
+			 head + size > had_tail + SIZE)
+#endif
+
 inline reserve()
 {
 	do
+#ifdef MUTANT_LIMITS_FIRST
+	:: limit = complete;
+		tail = data_tail;
+		d_step {
+			head = reserved;
+#else
 	:: head = reserved;						/* A */
 		limit = complete;					/* B */
 		d_step {
 			tail = data_tail;				/* C */
+#endif
 			if
 			:: no_room -> room = false
 			:: else -> room = true
@@ -112,7 +132,10 @@ inline reserve()
 				reserved = head + size;
 				own();
 				break
-			:: reserved == head && !room -> lost++; goto out
+			:: reserved == head && !room ->
+				assert(LOST_IN_NEED);
+				lost++;
+				goto out
 			:: else
 			fi
 		}
@@ -162,21 +185,35 @@ inline commit()
 	od
 }
 
+#ifdef MUTANT_COMMITTED_FIRST
+#define COMMITTED	(block_of(pos) == 0 -> stop : seen)
+#else
+#define COMMITTED	committed[block_of(pos)]
+#endif
+
 /* What it finds is [was, pos) in complete blocks, and [was, upto) to be shown. */
 inline look()
 {
-	atomic { was = complete; pos = was; upto = was };		/* F */
+#ifdef MUTANT_COMMITTED_FIRST
+	atomic { stop = committed[0]; seen = committed[1] };
+#endif
+	atomic {
+		was = complete;						/* F */
+		pos = was;
+		upto = was;
+		assert(COMMITTED >= lap(pos))
+	}
 #ifdef MUTANT_RESERVED_FIRST
 	stop = reserved;
 #endif
 	do
 	:: atomic {
-			pos == was + SIZE || committed[block_of(pos)] - lap(pos) < BLOCK ->
-			bytes = committed[block_of(pos)] - lap(pos);	/* G */
+			pos == was + SIZE || COMMITTED - lap(pos) < BLOCK ->
+			bytes = COMMITTED - lap(pos);	/* G */
 			break
 		}
 	:: atomic {
-			pos != was + SIZE && committed[block_of(pos)] - lap(pos) >= BLOCK;
+			pos != was + SIZE && COMMITTED - lap(pos) >= BLOCK;
 		}							/* G */
 		d_step { upto = cut[block_of(pos)]; pos = pos + BLOCK }
 	od;
@@ -210,11 +247,19 @@ inline publish()
 		fi
 	}
 	do
+#ifdef MUTANT_BOUND_FIRST
+	:: atomic { upto > was -> limit = reserved };
+		seen = data_head;
+#else
 	:: atomic { upto > was -> seen = data_head };			/* J */
+		limit = reserved;					/* K */
+#endif
 		atomic {						/* L */
 			if
-			:: seen >= upto -> break
-			:: seen < upto && PAGE_IS_AS_SEEN -> data_head = upto; break
+			:: seen >= upto && seen <= limit -> break
+			:: (seen < upto || seen > limit) && PAGE_IS_AS_SEEN ->
+				data_head = upto;
+				break
 			:: else
 			fi
 		}
@@ -362,6 +407,8 @@ init
 	byte n;
 
 	atomic {
+		had_complete = complete;
+		had_tail = data_tail;
 		is_end[START] = true;
 		committed[0] = START / SIZE * BLOCK +
 			(START % SIZE >= BLOCK -> BLOCK : START % SIZE);
