@@ -16,7 +16,7 @@ from where import LINUX, OUT, digest_of
 HARNESS = "tools/testing/perf_events"
 UTIL = "tools/perf/util"
 SIDEBAND = [f"{UTIL}/sideband-{part}.c" for part in
-            ("store", "pending", "lives", "tasks", "maps", "objects", "dump", "ends", "system")]
+            ("store", "pending", "lives", "tasks", "maps", "objects", "dump", "ends")]
 
 
 def unless_interrupted(done):

@@ -1091,6 +1091,21 @@ SIDEBAND_TEST(untold_ends)
 	return TEST_OK;
 }
 
+/* Who lives is asked for when it comes to be known, and not again and again */
+SIDEBAND_TEST(living)
+{
+	int i;
+
+	for (i = 100; i < 110; i++)
+		START(i, "lives");
+	for (i = 0; i < 20; i++)
+		settle();
+	ASSERT_TASKS(10);
+	TEST_ASSERT_VAL("asked", asked >= 10);
+	TEST_ASSERT_VAL("asked for each twice at most", asked <= 20);
+	return TEST_OK;
+}
+
 static u64 gone_id;
 
 static bool this_one(u64 id)
@@ -1292,6 +1307,7 @@ static struct test_case tests__sideband_store[] = {
 	TEST_CASE("memory", memory),
 	TEST_CASE("times", times),
 	TEST_CASE("ends that are not told", untold_ends),
+	TEST_CASE("asking for what lives", living),
 	TEST_CASE("samples of what is gone", not_yet_gone),
 	TEST_CASE("children of what is gone", gone_parent),
 	TEST_CASE("pids of what is gone", gone_and_back),
