@@ -4,7 +4,7 @@
 
 # -k makes perf's clock the one of the truth table. What is printed has the CPU.
 clock=(-k CLOCK_MONOTONIC --sample-cpu)
-cycles=(-e cpu-clock -F "${FREQUENCY:-4000}")
+cycles=(-e cpu-clock -F "${FREQUENCY:-2000}")
 fields=comm,pid,tid,cpu,time,ip,sym,dso
 
 # ---- waiting
