@@ -341,7 +341,8 @@ static void engine_put_start(struct test_aux_engine *engine, u8 why)
 	engine->tid = task_pid_nr(current);
 	if (engine->room < 2 * TEST_AUX_PACKET) {
 		engine->full = true;
-		engine_put(engine, TEST_PERF_AUX_PAD, 0, now);
+		if (engine->room)
+			engine_put(engine, TEST_PERF_AUX_PAD, 0, now);
 		return;
 	}
 

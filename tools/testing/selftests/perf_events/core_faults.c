@@ -2,8 +2,8 @@
 /*
  * Faults that the perf core once had, where AUX area tracing, its gates and buffers
  * pass: mappings that come and go, members of groups that are off or gone, probes of
- * tasks that fork, signals that are on their way when their event is closed, side-band of
- * several events.
+ * tasks that fork, events that exec removes, signals that are on their way when their
+ * event is closed, side-band of several events.
  *
  * Expected: each test passes, no event is left, the kernel is not tainted. Leaders that
  * have left their context are tested by aux_action_errors, groups that are taken apart
@@ -490,6 +490,48 @@ TEST_F(core, sibling_outlives_its_leader)
 	close(sibling);
 }
 
+/* --- exec --- */
+
+/* Once told to, go on as another program, that doesn't sleep but for a word at first. */
+static void exec_and_spin(int go, int out)
+{
+	char byte;
+
+	dup2(out, STDOUT_FILENO);
+	if (read(go, &byte, 1) == 1)
+		execl("/bin/sh", "sh", "-c", "echo; while :; do :; done", NULL);
+	_exit(1);
+}
+
+/* Its context has no event any more, so it isn't active, though the task runs. */
+TEST_F(core, period_of_an_event_removed_by_exec)
+{
+	struct perf_event_attr attr;
+	int go[2], out[2], fd, i;
+	char byte;
+	pid_t pid;
+
+	ASSERT_EQ(pipe2(go, O_CLOEXEC) | pipe2(out, O_CLOEXEC), 0);
+	pid = fork();
+	if (!pid)
+		exec_and_spin(go[0], out[1]);
+	close(out[1]);
+	attr_page_fault(&attr, true);
+	attr.remove_on_exec = 1;
+	fd = perf_open(&attr, pid, -1, -1);
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(write(go[1], "", 1), 1);
+	EXPECT_EQ(read(out[0], &byte, 1), 1);
+	for (i = 1; i <= 1000; i++)
+		EXPECT_EQ(set_period(fd, i), 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(fd);
+	close(go[0]);
+	close(go[1]);
+	close(out[0]);
+}
+
 /* --- Probes --- */
 
 /* Without privilege and without what was said to the one who opened the event, @path */
@@ -569,15 +611,12 @@ static void take_trap(int sig, siginfo_t *info, void *context)
 
 static void trapped_task(int report)
 {
-	struct sigaction action = { .sa_sigaction = take_trap, .sa_flags = SA_SIGINFO };
-
-	sigaction(SIGTRAP, &action, NULL);
-	while (1) {
+	while (traps < 5)
 		usleep(100);
-		if (traps == 5 && write(report, "", 1) != 1)
-			break;
-	}
-	_exit(0);
+	if (write(report, "", 1) != 1)
+		_exit(1);
+	while (1)
+		usleep(100);
 }
 
 /*
@@ -587,12 +626,15 @@ static void trapped_task(int report)
  */
 static void trap_and_end(struct __test_metadata *_metadata, bool kill_first)
 {
+	struct sigaction action = { .sa_sigaction = take_trap, .sa_flags = SA_SIGINFO };
 	struct perf_event_attr attr;
 	struct pollfd pfd = { .events = POLLIN };
 	int report[2], fd, aux;
 	pid_t pid;
 
 	ASSERT_EQ(pipe(report), 0);
+	/* The first one can come before the task has run at all. */
+	sigaction(SIGTRAP, &action, NULL);
 	pid = fork();
 	if (!pid)
 		trapped_task(report[1]);
