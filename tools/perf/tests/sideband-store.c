@@ -1162,6 +1162,27 @@ SIDEBAND_TEST(gone_parent)
 	return TEST_OK;
 }
 
+/* Gone, told of once more, and gone again: what is pending then is waited for anew */
+SIDEBAND_TEST(gone_again)
+{
+	gone_is(100);
+	START(100, "parent");
+	settle_gone();
+	ASSERT_TASKS(1);
+	EXEC(100, "again");
+	MMAP(100, 100, 1, 1, "/bin/again");
+	START(300, "other");
+	settle();
+	/* not due yet in the next one */
+	AT((now + 2) * STEP - 1, FORK(200, 200, 100, 100));
+	settle_gone();
+	ASSERT_TASKS(2);
+	PLAY();
+	ASSERT_COMM(200, 200, "again");
+	ASSERT_MAP(200, 200, 1, "/bin/again");
+	return TEST_OK;
+}
+
 /* Who is told of after the system was asked, is another one with its pid */
 SIDEBAND_TEST(gone_and_back)
 {
@@ -1310,6 +1331,7 @@ static struct test_case tests__sideband_store[] = {
 	TEST_CASE("asking for what lives", living),
 	TEST_CASE("samples of what is gone", not_yet_gone),
 	TEST_CASE("children of what is gone", gone_parent),
+	TEST_CASE("children of what is gone twice", gone_again),
 	TEST_CASE("pids of what is gone", gone_and_back),
 	TEST_CASE("threads that are gone", gone_threads),
 	TEST_CASE("threads that are gone, for they exec", gone_for_exec),
