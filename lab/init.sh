@@ -41,6 +41,8 @@ mount_all() {
 	mount -t debugfs debugfs /sys/kernel/debug
 	mount -t tracefs tracefs /sys/kernel/tracing
 	mount -t cgroup2 cgroup2 /sys/fs/cgroup
+	# As any init: cgroups get the controller of perf with the first other one.
+	echo +cpu >/sys/fs/cgroup/cgroup.subtree_control 2>/dev/null || :
 	mount -t bpf bpf /sys/fs/bpf
 	ln -sfn /proc/self/fd /dev/fd
 	ln -sfn fd/0 /dev/stdin
