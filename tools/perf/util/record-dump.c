@@ -720,7 +720,7 @@ static void acknowledge(struct record_dump *dump)
 			      dump->err ? reason(dump) : NULL);
 }
 
-/* A dump takes as much for build-ids and copies as all else, or more, and for seconds */
+/* What a dump has taken for build-ids and copies is not needed before the next one */
 static void give_memory_back(void)
 {
 #ifdef __GLIBC__
