@@ -6,14 +6,14 @@
 # upper layer is a tmpfs: every path can be written in the guest, the host never
 # changes, and the repository may lie anywhere, below /tmp too.
 #
-# Channels to lab/run are virtio-serial ports, never the console:
-#   flight.control  lines: "ready", "beat" every 2 s, in the end "exit STATUS"
+# Channels to lab/run are virtio-serial ports, not the console:
+#   flight.control  lines: "ready", "beat" every 2 s, at the end "exit STATUS"
 #   flight.out, flight.err  output of the command
 # shellcheck disable=SC2154  # the request assigns: share modules dir environment
 # command terminal rows columns
 set -u
 
-# Second half: the overlay is the root now.
+# Second half: now the overlay is the root.
 if [[ ${1-} != overlay ]]; then
 	export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 	mount -t proc proc /proc
@@ -41,7 +41,7 @@ mount_all() {
 	mount -t debugfs debugfs /sys/kernel/debug
 	mount -t tracefs tracefs /sys/kernel/tracing
 	mount -t cgroup2 cgroup2 /sys/fs/cgroup
-	# As any init: cgroups get the controller of perf with the first other one.
+	# As other inits do: enabling any controller also gives cgroups that of perf.
 	echo +cpu >/sys/fs/cgroup/cgroup.subtree_control 2>/dev/null || :
 	mount -t bpf bpf /sys/fs/bpf
 	ln -sfn /proc/self/fd /dev/fd
@@ -52,7 +52,7 @@ mount_all() {
 	mount -t 9p -o trans=virtio,version=9p2000.L,cache=loose,ro lab /run/lab || fail "no lab share"
 }
 
-# share is the tag of the caller's directory, when there is one.
+# share is the tag of the caller's directory, if there is one.
 mount_share() {
 	[[ $share ]] || return 0
 	mkdir -p /host
@@ -72,7 +72,7 @@ set_sysctl() {
 	[[ ! -e /proc/sys/$1 ]] || echo "$2" >"/proc/sys/$1"
 }
 
-# Unprivileged perf must not depend on the host's habits.
+# Unprivileged perf must not depend on the host's settings.
 set_sysctls() {
 	set_sysctl kernel/perf_event_paranoid -1
 	set_sysctl kernel/kptr_restrict 0
@@ -82,8 +82,8 @@ set_sysctls() {
 }
 
 # A second after the boot, or later on a busy host, the kernel measures the TSC's
-# frequency once more and changes the slope of its clock. perf takes that slope once:
-# the times of a trace that was recorded meanwhile would be wrong.
+# frequency again and changes the slope of its clock. perf reads the slope only once: the
+# times of a trace that is being recorded then would be wrong.
 wait_for_clock() {
 	local clock=/sys/devices/system/clocksource/clocksource0/current_clocksource
 	local end=$((SECONDS + 30))
@@ -111,8 +111,8 @@ beat() {
 	done
 }
 
-# What the command left running holds its output pipes open. Kernel threads and
-# dead processes have no command line.
+# Processes that the command left running keep its output pipes open. Kernel threads
+# and dead processes have no command line.
 kill_leftovers() {
 	local proc pid
 	for proc in /proc/[0-9]*; do
@@ -160,8 +160,8 @@ status=$?
 [[ ! $share ]] || umount /host || sync
 kill -KILL "$beat"
 wait "$beat" 2>/dev/null
-# lab/run ends the machine when it has read this. Until then it is said again: a
-# machine was seen that had come to its end and was never heard of again.
+# lab/run ends the machine when it has read this. Repeat it until then: a single line
+# was seen to get lost.
 exec {never}<> <(:)
 while echo "exit $status"; do
 	read -rt 2 -u "$never" || :

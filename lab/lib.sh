@@ -32,10 +32,15 @@ use_ccache() {
 	CC=gcc
 	command -v ccache >/dev/null || return 0
 	CC="ccache gcc"
-	export CCACHE_DIR=${CCACHE_DIR:-$build/ccache}
+	export CCACHE_DIR=${CCACHE_DIR:-$repo/build/ccache}
 	export CCACHE_BASEDIR=$repo CCACHE_NOHASHDIR=1
 	[[ $linux == "$repo"/* ]] || CCACHE_BASEDIR=$(dirname -- "$linux")
 }
+
+# The system's libtraceevent, not the bundled copy. Left out: interpreters and a second
+# user interface, which no part of this series needs.
+perf_options=(LIBTRACEEVENT_DYNAMIC=1 NO_LIBPERL=1 NO_LIBPYTHON=1 NO_GTK2=1 NO_JVMTI=1
+	NO_LIBDEBUGINFOD=1 NO_SDT=1 WERROR=0)
 
 # The same sources give the same kernel, whoever builds them.
 fix_build_identity() {
@@ -72,6 +77,15 @@ keep() {
 			printf '%s\n' "$line" >>"$1"
 		fi
 	done
+}
+
+# build_commit - the kernel of any commit of the series. The test PMUs and the model come
+# some commits before the fragment that turns them on.
+build_commit() {
+	sed -nE -e 's/^config (TEST_PERF_(AUX|NMI|MSR))$/CONFIG_\1=m/p' \
+		-e 's/^config (PERF_EVENTS_INTEL_TRACE_MODEL)$/CONFIG_\1=y/p' \
+		"$linux/lib/Kconfig.debug" "$linux/arch/x86/events/Kconfig" >"$build/options.config"
+	BUILD=$build LINUX=$linux "$lab_dir/build-kernel" --fragment "$build/options.config"
 }
 
 # step WHAT LOG CMD... - run a long command into a log, saying how far it is.

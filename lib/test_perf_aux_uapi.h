@@ -12,8 +12,8 @@
  *	time of DATA number k = time of START + k * period, k = 1, 2, ...
  *	0 <= time of STOP - time of the packet before it < period
  *
- * A STOP by TEST_PERF_AUX_BY_FULL took the place of a DATA, at the time that one
- * would have had: the last difference is the period then.
+ * A STOP by TEST_PERF_AUX_BY_FULL replaces a DATA, with the time of that DATA: the last
+ * difference is then the period.
  */
 #ifndef _LIB_TEST_PERF_AUX_UAPI_H
 #define _LIB_TEST_PERF_AUX_UAPI_H
@@ -38,19 +38,19 @@ enum test_perf_aux_why {
 	TEST_PERF_AUX_BY_STOP		= 2,	/* event disabled, scheduled out */
 	TEST_PERF_AUX_BY_PAUSE		= 3,
 	TEST_PERF_AUX_BY_RESUME		= 4,
-	TEST_PERF_AUX_BY_TICK		= 5,	/* data was handed to the reader */
+	TEST_PERF_AUX_BY_TICK		= 5,	/* data was handed over to the reader */
 	TEST_PERF_AUX_BY_SNAPSHOT	= 6,	/* an AUX sample was taken */
 	TEST_PERF_AUX_BY_FULL		= 7,	/* out of space */
 };
 
 /**
- * struct test_perf_aux_packet - what the AUX area consists of
+ * struct test_perf_aux_packet - packet in the AUX area
  * @magic: %TEST_PERF_AUX_MAGIC
  * @type: enum test_perf_aux_type
  * @why: enum test_perf_aux_why in START and STOP, otherwise zero
  * @cpu: CPU that wrote it
- * @seq: number of packets written into this AUX area before, by whichever event
- * @time: time by the event's clock, compares with %PERF_SAMPLE_TIME
+ * @seq: number of packets written into this AUX area before, by any event
+ * @time: time by the event's clock, comparable with %PERF_SAMPLE_TIME
  * @tid: thread that ran when the window began
  * @check: test_perf_aux_check() of the packet
  *

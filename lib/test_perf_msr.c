@@ -2,17 +2,17 @@
 /*
  * Interrupt accesses of an MSR by an NMI.
  *
- * What a driver does to the hardware it does by MSRs, and between two of them an
- * NMI may want something of the same hardware. The perf selftests choose where:
+ * A driver accesses its hardware by MSRs, and between two accesses an NMI may access
+ * the same hardware. The perf selftests select the place:
  *
  *	/sys/kernel/debug/test_perf_msr
  *
- * "read MSR TAG" or "write MSR TAG", with the MSR's number in hexadecimal, has the
- * CPU of the writer interrupted by an NMI whenever it has read or written that MSR,
- * before it does anything else; accesses in NMI context apart. The events of the
- * PMU test_nmi that have this tag count the NMI, and the handler of the counters'
- * interrupt runs as with every NMI. "off" ends it. The file reads as the number of
- * NMIs since the beginning.
+ * "read MSR TAG" or "write MSR TAG", with the MSR's number in hexadecimal, makes an NMI
+ * interrupt the CPU of the writer after each read or write of that MSR, before it does
+ * anything else; accesses in NMI context are excepted. The events of the PMU test_nmi
+ * that have this tag count the NMI, and the handler of the counters' interrupt runs as
+ * with every NMI. "off" ends it. The file reads as the number of NMIs since the
+ * beginning.
  */
 #include <linux/debugfs.h>
 #include <linux/errno.h>
@@ -30,13 +30,13 @@
 #include "test_perf_nmi.h"
 
 /**
- * struct test_msr_place - where NMIs hit
+ * struct test_msr_place - place that NMIs hit
  * @on: the probe of the tracepoint is registered
  * @write: the tracepoint is the one for writes
- * @cpu: on this CPU
- * @msr: at accesses of this MSR
- * @tag: of the NMI
- * @fired: so many NMIs so far, written by @cpu
+ * @cpu: CPU to interrupt
+ * @msr: MSR whose accesses are interrupted
+ * @tag: tag of the NMI
+ * @fired: number of NMIs so far, written by @cpu
  *
  * Changed under test_msr_mutex, and only while no probe is registered.
  */

@@ -3,19 +3,19 @@
  * test_nmi: a PMU whose events overflow in real NMI context.
  *
  * Perf code that an NMI may enter can't be tested without one, and a virtual
- * machine often has no hardware counter. This PMU needs a local APIC only: it
+ * machine often has no hardware counter. This PMU needs only a local APIC: it
  * sends the CPU on which it runs an IPI with NMI delivery mode, and its events
  * count these NMIs. They come
  *
  *   - from a timer, for an event with a non-zero interval, or
- *   - by hand, for events without interval: from a write to debugfs, or from
- *     test_perf_nmi_fire(), with which a driver under test has itself
- *     interrupted at a place of its choice.
+ *   - on request, for events without interval: by a write to debugfs, or by
+ *     test_perf_nmi_fire(), with which a driver under test interrupts itself
+ *     at a place of its choice.
  *
- * An NMI by hand carries a tag that selects the events that count it.
+ * A requested NMI carries a tag that selects the events that count it.
  *
- * Raising an NMI returns after it was handled. So at most one is on its way on
- * a CPU, each is counted exactly once, and no two of them merge.
+ * The function that raises an NMI returns after the NMI was handled. So at most one is
+ * on its way on a CPU, each is counted exactly once, and no two of them merge.
  */
 #include <linux/bitfield.h>
 #include <linux/capability.h>
@@ -78,13 +78,13 @@ static const char * const test_nmi_stat_names[] = {
 
 /**
  * struct test_nmi_cpu - state of one CPU
- * @pending: an NMI was sent and its handler didn't run yet
+ * @pending: an NMI was sent and its handler hasn't run yet
  * @slot: the events
  * @stat: counters for debugfs
  *
  * Only accessed by its own CPU, with interrupts disabled or in the NMI handler.
- * The handler runs when @pending is set only, and whoever set it waits: so the
- * handler never sees a slot that is half changed.
+ * The handler runs only while @pending is set, and the context that has set it waits: so
+ * the handler never sees a slot that is half changed.
  */
 struct test_nmi_cpu {
 	bool			pending;
@@ -134,9 +134,9 @@ static void test_nmi_count(struct test_nmi_cpu *cpu, struct test_nmi_slot *slot,
 }
 
 /*
- * A foreign NMI can get here first with pending set, and the own one then finds
- * it clear. The foreign one is claimed by two handlers in this case, which makes
- * the NMI code expect and drop one that nobody claims.
+ * Another NMI may get here first while pending is set, and our own one then finds it
+ * clear. Two handlers claim the other NMI in this case, which makes the NMI code
+ * expect and drop one that no handler claims.
  */
 static int test_nmi_handler(unsigned int cmd, struct pt_regs *regs)
 {
@@ -154,7 +154,7 @@ static int test_nmi_handler(unsigned int cmd, struct pt_regs *regs)
 	}
 
 	cpu->stat[TEST_NMI_HANDLED]++;
-	/* Last: the raiser goes on when it sees this. */
+	/* Last: the context that raised the NMI continues when it sees this. */
 	WRITE_ONCE(cpu->pending, false);
 
 	return NMI_HANDLED;
@@ -163,9 +163,9 @@ static int test_nmi_handler(unsigned int cmd, struct pt_regs *regs)
 NOKPROBE_SYMBOL(test_nmi_handler);
 
 /*
- * Only ever called with interrupts disabled and outside NMIs, so it doesn't nest.
+ * Only called with interrupts disabled and outside NMIs, so it doesn't nest.
  *
- * A self shorthand can't be combined with NMI delivery; the CPU is addressed by
+ * The self shorthand can't be combined with NMI delivery, so the CPU is addressed by
  * its mask.
  */
 static bool test_nmi_raise(struct test_nmi_cpu *cpu)
@@ -189,7 +189,7 @@ static bool test_nmi_raise(struct test_nmi_cpu *cpu)
 }
 
 /**
- * test_perf_nmi_fire - have this CPU interrupted by an NMI, here and now
+ * test_perf_nmi_fire - interrupt this CPU by an NMI, right here
  * @tag: zero, or the tag of the events that are to count the NMI
  *
  * On return the NMI was handled: started events with interval 0 whose tag is
@@ -197,8 +197,8 @@ static bool test_nmi_raise(struct test_nmi_cpu *cpu)
  * period was over.
  *
  * Context: interrupts disabled.
- * Return: true; false if it can't be done, because this is an NMI already or
- * because the NMI didn't come.
+ * Return: true; false if it is impossible, because this is an NMI already or because
+ * the NMI didn't arrive.
  */
 bool test_perf_nmi_fire(u8 tag)
 {
@@ -315,8 +315,8 @@ static void test_nmi_read(struct perf_event *event)
 }
 
 /*
- * An NMI source is not for everyone. A child that is inherited comes from an
- * event that was allowed.
+ * An NMI source is not for everyone. An inherited child comes from an event that
+ * was permitted.
  */
 static int test_nmi_event_init(struct perf_event *event)
 {
@@ -360,9 +360,9 @@ static const struct attribute_group *test_nmi_attr_groups[] = {
 };
 
 /*
- * It has no output that could go to an AUX area. With the capability, but without
- * ->aux_output_match(), an event with aux_output comes as far as to the other
- * checks of the core. So these can be tested.
+ * It has no output that could go to an AUX area. But with the capability and without
+ * ->aux_output_match(), an event with aux_output reaches the other checks of the
+ * core. So tests can reach these, too.
  */
 static struct pmu test_nmi_pmu = {
 	.module		= THIS_MODULE,
@@ -381,7 +381,7 @@ static struct pmu test_nmi_pmu = {
  * debugfs
  */
 
-/* "COUNT [TAG]": that many NMIs on the CPU of the writer, one after the other. */
+/* "COUNT [TAG]": raise that many NMIs on the CPU of the writer, one after the other. */
 static ssize_t test_nmi_fire_write(struct file *file, const char __user *ubuf,
 				   size_t len, loff_t *ppos)
 {
@@ -437,7 +437,7 @@ static int test_nmi_stats_show(struct seq_file *m, void *v)
 	return 0;
 }
 
-/* Any write resets. An NMI meanwhile may save its counter from that. */
+/* Any write resets. An NMI in between may preserve its counter. */
 static ssize_t test_nmi_stats_write(struct file *file, const char __user *ubuf,
 				    size_t len, loff_t *ppos)
 {
@@ -507,7 +507,7 @@ static int __init test_nmi_init(void)
 	return 0;
 }
 
-/* Events hold a reference to the module, so none is left. */
+/* Each event holds a reference to the module, so none is left here. */
 static void __exit test_nmi_exit(void)
 {
 	debugfs_remove_recursive(test_nmi_dir);

@@ -2,9 +2,9 @@
 /*
  * Stop and start an event without an update, from user space.
  *
- * ->stop() without PERF_EF_UPDATE is what the throttling of a group does to each
- * of its members, and to an AUX area event in some kernels. In this one nobody
- * does, but a driver has to cope. So the perf selftests do it:
+ * The throttling of a group calls ->stop() without PERF_EF_UPDATE for each of its
+ * members, and in some kernels for an AUX area event. This kernel doesn't do the
+ * latter, but a driver has to cope with it. So the perf selftests do it:
  *
  *	/sys/kernel/debug/test_perf_restart
  *

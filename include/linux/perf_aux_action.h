@@ -19,31 +19,31 @@ struct perf_event;
 #define PERF_AUX_PAUSED		1UL
 #define PERF_AUX_REQUEST_SHIFT	1
 
-/* perf_aux_action::told when an interrupted section hides what the trace does */
-#define PERF_AUX_TOLD_UNKNOWN	(-1)
+/* perf_aux_action::driver_state when a nested section leaves the trace's state unknown */
+#define PERF_AUX_DRIVER_UNKNOWN	(-1)
 
 /**
  * struct perf_aux_action - pause state of one AUX area event
  * @request: number of actions requested so far, shifted left by one; bit 0 is
  *	     the level that the last of them asked for (%PERF_AUX_PAUSED or not)
  * @done: value of @request with which the trace was last brought in line
- * @carried: number of requests carried out
- * @told: level that the driver was last told (1 paused, 0 running), or
- *	  %PERF_AUX_TOLD_UNKNOWN
+ * @executed: number of requests executed
+ * @driver_state: level that the driver was last given (1 paused, 0 running), or
+ *	  %PERF_AUX_DRIVER_UNKNOWN
  * @depth: nesting depth of the contexts that are busy with the trace
  *
- * Every field is accessed by the one CPU that the event is scheduled on, and
- * there only by contexts that nest: whatever interrupts an access has finished
- * when the access goes on. So no field needs an SMP barrier or a lock prefix.
+ * Every field is accessed only by the CPU that the event is scheduled on, and
+ * there only by contexts that nest: a context that interrupts an access ends
+ * before the access goes on. So no field needs an SMP barrier or a lock prefix.
  *
- * When no context is busy, @done equals @request. The requests that are not in
- * @carried were then superseded by a later one: (@request >> 1) - @carried.
+ * When no context is busy, @done equals @request, and the requests that are not in
+ * @executed were superseded by a later one: (@request >> 1) - @executed.
  */
 struct perf_aux_action {
 	unsigned long	request;
 	unsigned long	done;
-	unsigned long	carried;
-	s8		told;
+	unsigned long	executed;
+	s8		driver_state;
 	u8		depth;
 };
 

@@ -4,22 +4,22 @@
  *
  * A gate is an event with attr.aux_pause or attr.aux_resume in a group whose
  * leader is an AUX area event. When the gate overflows, the leader's driver is
- * asked to pause or to resume. An overflow comes in any context, also as an NMI
- * in the middle of another gate's action, or in the middle of the driver's own
- * start, stop or interrupt handler. No gate may be lost in either place, and
- * nobody can wait there.
+ * asked to pause or to resume. An overflow can happen in any context, also in an
+ * NMI in the middle of another gate's action, or of the driver's own start, stop
+ * or interrupt handler. No action may be lost in either case, and the NMI can't
+ * wait for what it interrupted.
  *
  * How
  * ===
  *
- * A gate does not act, it requests: it puts the level that it wants and its
- * number into perf_aux_action::request, with one instruction. Then either
+ * A gate first stores a request: the level that it wants and a sequence number,
+ * in perf_aux_action::request, with one instruction. Then either
  *
- *   - nobody was busy with this trace (depth is 0): it carries the request out
- *     itself, or
- *   - the context that it interrupted is busy. That one carries the request out
- *     before it returns, because it looks at request once more after it has
- *     stopped being busy.
+ *   - no context is busy with this trace (depth is 0): the gate executes the
+ *     request itself, or
+ *   - the context that it interrupted is busy. That context executes the request
+ *     before it returns: it reads request once more after it has stopped being
+ *     busy.
  *
  * A driver is busy between perf_aux_action_hold() and perf_aux_action_release().
  *
@@ -27,51 +27,51 @@
  * ======================
  *
  * The contexts of one CPU nest: an interrupting context runs to its end before
- * the interrupted one goes on. All that matters is therefore where an NMI can
- * hit aux_action_settle():
+ * the interrupted one goes on. So it is enough to look at each place where an
+ * NMI can hit aux_action_apply_pending():
  *
- *   settle				NMI (gate)
+ *   apply_pending			NMI (gate)
  *
  *   S1  depth = 1
  *   S2  level = request		before S2: depth may be 0 (acts itself, S2
  *					reads the outcome) or 1 (S2 reads it)
- *   S3  tell the driver
+ *   S3  call the driver
  *   S4  done = level			S2 to S5: sees depth 1, only requests
  *   S5  depth = 0
  *   S6  request still the same?	after S5: sees depth 0, acts itself
  *
- * S5 before S6 is what it takes: an NMI before S5 is seen by S6, one after S5
- * needs nobody. The other way round, an NMI between the two would see depth 1
- * and rely on a check that was already made. Compiler barriers keep the order;
- * CPUs observe their own accesses in program order.
+ * S5 must come before S6: S6 sees the request of an NMI before S5, and an NMI
+ * after S5 acts itself. In the reverse order, an NMI between the two would see
+ * depth 1 and rely on a check that was already made. Compiler barriers keep the
+ * order; CPUs observe their own accesses in program order.
  *
- * Each pass of the loop needs a new request or a nested section to be followed
- * by another one, so an NMI adds at most one pass.
+ * The loop repeats only after a new request or a nested section, so an NMI adds
+ * at most one pass.
  *
- * What the result is
- * ==================
+ * Result
+ * ======
  *
  * When all contexts have returned, the trace is at the level of the last request,
- * in the order in which the requests were stored. What was requested and not
- * counted in perf_aux_action::carried was overtaken by a later request.
+ * in the order in which the requests were stored. A request that is not counted
+ * in perf_aux_action::executed was superseded by a later one.
  *
  * Sections that nest
  * ==================
  *
  * A driver's interrupt handler may come as an NMI in the middle of ->start(),
- * ->stop(), or of a pause or resume that is being carried out. What it leaves
- * in the hardware may then be half undone by the context that it interrupted.
- * perf_aux_action_release() forgets what the driver was told in this case, and
- * the interrupted context tells it again at the end. The driver's part is to
- * make the hardware agree with what it is told and with its own state: told to
+ * ->stop(), or of a pause or resume that is being executed. The context that it
+ * interrupted may then undo half of what the handler did to the hardware. In this
+ * case perf_aux_action_release() discards the level that the driver was given,
+ * and the interrupted context calls the driver once more at its end. The driver
+ * has to make the hardware agree with the level and with its own state: asked to
  * resume what it has stopped meanwhile, it switches the hardware off.
  *
- * What a gate cannot do
+ * No gates in this code
  * =====================
  *
- * The code that carries an action out must not be a gate's own place: a kprobe
- * there would ask for the next action with every action. It is off limits for
- * kprobes here, and drivers do the same.
+ * The code that executes an action must not hit a gate itself: a kprobe there
+ * would request another action with every action. So kprobes are not allowed
+ * here, nor in the drivers' part.
  */
 #include <linux/export.h>
 #include <linux/kprobes.h>
@@ -85,13 +85,13 @@ static inline bool aux_level(unsigned long request)
 }
 
 /*
- * Have the driver do it, if it has the event on this CPU's hardware. If not, the
- * level counts from the next ->start() on, which asks perf_aux_action_hold().
+ * Call the driver if the event is on this CPU's hardware. If not, the level takes
+ * effect at the next ->start(), which gets it from perf_aux_action_hold().
  *
  * The event can be inactive while its gates still overflow, when a group is
  * torn down: the leader is taken off the hardware first.
  */
-static void aux_action_tell(struct perf_event *event, bool paused)
+static void aux_action_call_driver(struct perf_event *event, bool paused)
 {
 	if (READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE ||
 	    READ_ONCE(event->oncpu) != smp_processor_id())
@@ -103,7 +103,7 @@ static void aux_action_tell(struct perf_event *event, bool paused)
 		event->pmu->start(event, PERF_EF_RESUME);
 }
 
-NOKPROBE_SYMBOL(aux_action_tell);
+NOKPROBE_SYMBOL(aux_action_call_driver);
 
 /* S2 to S4 of the comment at the top of the file. */
 static void aux_action_pass(struct perf_event *event, unsigned long request)
@@ -112,17 +112,17 @@ static void aux_action_pass(struct perf_event *event, unsigned long request)
 	bool paused = aux_level(request);
 
 	/*
-	 * A section that nests in ->stop() or ->start() overwrites told, so it
-	 * is set before the call: what the call does is then known to be void.
+	 * A section that nests in ->stop() or ->start() overwrites driver_state: the
+	 * effect of the call is then void. So store it before the call.
 	 */
-	if (READ_ONCE(act->told) != paused) {
-		WRITE_ONCE(act->told, paused);
+	if (READ_ONCE(act->driver_state) != paused) {
+		WRITE_ONCE(act->driver_state, paused);
 		barrier();
-		aux_action_tell(event, paused);
+		aux_action_call_driver(event, paused);
 	}
 
 	if (act->done != request) {
-		act->carried++;
+		act->executed++;
 		WRITE_ONCE(act->done, request);
 	}
 }
@@ -132,10 +132,10 @@ NOKPROBE_SYMBOL(aux_action_pass);
 /*
  * S1 to S6 of the comment at the top of the file.
  *
- * An NMI after S5 that acts itself makes the check fail as one before S5 does.
- * That costs an empty pass, and never a request.
+ * An NMI after S5 that acts itself makes the check fail, as one before S5 does.
+ * That costs an empty pass, but loses no request.
  */
-static void aux_action_settle(struct perf_event *event)
+static void aux_action_apply_pending(struct perf_event *event)
 {
 	struct perf_aux_action *act = &event->aux_action;
 	unsigned long request;
@@ -149,14 +149,14 @@ static void aux_action_settle(struct perf_event *event)
 		WRITE_ONCE(act->depth, 0);
 		barrier();
 	} while (READ_ONCE(act->request) != request ||
-		 READ_ONCE(act->told) == PERF_AUX_TOLD_UNKNOWN);
+		 READ_ONCE(act->driver_state) == PERF_AUX_DRIVER_UNKNOWN);
 }
 
-NOKPROBE_SYMBOL(aux_action_settle);
+NOKPROBE_SYMBOL(aux_action_apply_pending);
 
 /*
- * Number and level go into one word with one instruction. Were they two stores,
- * an NMI between them would take the number of this request for its own.
+ * Sequence number and level are stored in one word with one instruction. With two
+ * stores, an NMI between them would take the same sequence number.
  */
 static void aux_action_request(struct perf_aux_action *act, bool paused)
 {
@@ -195,7 +195,7 @@ int perf_aux_action_init(struct perf_event *event)
 	    !(event->pmu->capabilities & PERF_PMU_CAP_AUX_PAUSE))
 		return -EOPNOTSUPP;
 
-	act->told = attr->aux_start_paused;
+	act->driver_state = attr->aux_start_paused;
 	act->request = attr->aux_start_paused ? PERF_AUX_PAUSED : 0;
 	act->done = act->request;
 
@@ -217,14 +217,14 @@ bool perf_aux_action_match(struct perf_event *aux)
  * perf_group_has_aux_action - does the level of this group's trace change?
  * @leader: leader of the group
  *
- * The level belongs to the task that went through the gate. So contexts with
- * such a group are not handed from task to task as others are, see
- * inherit_task_group().
+ * The level belongs to the task in which the gate overflowed. So a context with
+ * such a group is not swapped with that of another task as other contexts are,
+ * see inherit_task_group().
  *
- * Context: the task of the event's context, which can't go through a gate
+ * Context: the task of the event's context, so that no gate overflows there
  * meanwhile. Holds the mutex of that context.
- * Return: true if the trace began paused, a gate has acted on it, be it closed
- * since, or there is a gate that may act.
+ * Return: true if the trace began paused, if a gate has acted on it (even if it
+ * was closed since), or if there is a gate that may act.
  */
 bool perf_group_has_aux_action(struct perf_event *leader)
 {
@@ -242,7 +242,7 @@ bool perf_group_has_aux_action(struct perf_event *leader)
 }
 
 /**
- * perf_aux_gate - carry out the action of a gate
+ * perf_aux_gate - execute the action of a gate
  * @gate: event with attr.aux_pause or attr.aux_resume that overflows
  *
  * On return the trace is at the level that the last request asked for, or the
@@ -251,9 +251,9 @@ bool perf_group_has_aux_action(struct perf_event *leader)
  * The link to the AUX area event goes away while @gate still overflows when the
  * group is torn down (perf_put_aux_event()). Then there is nothing to do.
  *
- * Context: any, NMI included. Interrupts are disabled. On the CPU on which @gate
- * is active, which holds off the release of the AUX area event: it is removed
- * from its context by an interrupt on this CPU.
+ * Context: any, NMI included. Interrupts are disabled. Runs on the CPU on which
+ * @gate is active. That prevents the release of the AUX area event, because an
+ * interrupt on this CPU removes it from its context.
  */
 void perf_aux_gate(struct perf_event *gate)
 {
@@ -267,7 +267,7 @@ void perf_aux_gate(struct perf_event *gate)
 	aux_action_request(&event->aux_action, gate->attr.aux_pause);
 	barrier();
 	if (!READ_ONCE(event->aux_action.depth))
-		aux_action_settle(event);
+		aux_action_apply_pending(event);
 }
 
 NOKPROBE_SYMBOL(perf_aux_gate);
@@ -279,10 +279,10 @@ NOKPROBE_SYMBOL(perf_aux_gate);
  * For the driver's own sections that touch the trace hardware: ->start() and
  * ->stop() other than for pause and resume, the interrupt handler, and
  * ->snapshot_aux(). From here to perf_aux_action_release() the driver is not
- * called to pause or resume @event; what gates ask for is kept.
+ * called to pause or resume @event; the requests of gates are kept.
  *
  * Sections nest: a handler may come in the middle of ->start(), or of a pause
- * that is being carried out.
+ * that is being executed.
  *
  * Context: any, NMI included. Interrupts are disabled.
  * Return: true if the section must leave the trace paused, false if running.
@@ -299,13 +299,13 @@ bool perf_aux_action_hold(struct perf_event *event)
 	paused = aux_level(READ_ONCE(act->request));
 
 	/*
-	 * There is a request that was not carried out: a gate was interrupted on
-	 * its way to do it, or came since depth was raised. Whether the section
-	 * does it now, or finds nothing to do and leaves the trace alone, is not
-	 * known here.
+	 * There is a request that was not executed: a gate was interrupted before
+	 * it executed it, or came after depth was raised. It is not known here
+	 * whether the section executes it, or finds nothing to do and leaves the
+	 * trace alone.
 	 */
-	if (READ_ONCE(act->told) != paused)
-		WRITE_ONCE(act->told, PERF_AUX_TOLD_UNKNOWN);
+	if (READ_ONCE(act->driver_state) != paused)
+		WRITE_ONCE(act->driver_state, PERF_AUX_DRIVER_UNKNOWN);
 
 	return paused;
 }
@@ -317,8 +317,8 @@ NOKPROBE_SYMBOL(perf_aux_action_hold);
  * perf_aux_action_release - end a section that perf_aux_action_hold() began
  * @event: the same event
  *
- * What gates asked for in the section is carried out before this returns, or by
- * the context that the section interrupted if that one is busy with @event.
+ * Requests made during the section are executed before this returns, or by the
+ * context that the section interrupted if that context is busy with @event.
  *
  * Context: any, NMI included. Interrupts are disabled.
  */
@@ -331,12 +331,11 @@ void perf_aux_action_release(struct perf_event *event)
 
 	if (READ_ONCE(act->depth) > 1) {
 		/*
-		 * See "Sections that nest" at the top of the file. A PMU that
-		 * can't pause, whose driver shares code with one that can, is
-		 * not to be told anything.
+		 * See "Sections that nest" at the top of the file. Don't call a PMU
+		 * that can't pause; its driver may share code with one that can.
 		 */
 		if (event->pmu->capabilities & PERF_PMU_CAP_AUX_PAUSE)
-			WRITE_ONCE(act->told, PERF_AUX_TOLD_UNKNOWN);
+			WRITE_ONCE(act->driver_state, PERF_AUX_DRIVER_UNKNOWN);
 		barrier();
 		WRITE_ONCE(act->depth, READ_ONCE(act->depth) - 1);
 		return;
@@ -345,11 +344,11 @@ void perf_aux_action_release(struct perf_event *event)
 	barrier();
 	WRITE_ONCE(act->depth, 0);
 	barrier();
-	/* S6, and told: does the section leave behind what was asked for? */
+	/* S6, and driver_state: does the section leave the trace as requested? */
 	request = READ_ONCE(act->request);
 	if (READ_ONCE(act->done) != request ||
-	    READ_ONCE(act->told) != aux_level(request))
-		aux_action_settle(event);
+	    READ_ONCE(act->driver_state) != aux_level(request))
+		aux_action_apply_pending(event);
 }
 EXPORT_SYMBOL_GPL(perf_aux_action_release);
 

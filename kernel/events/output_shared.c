@@ -3,16 +3,15 @@
  * Output of many CPUs into one perf buffer.
  *
  * A private buffer is written by one CPU, or by one task, at a time: its writers
- * nest, the outermost one publishes (see ring_buffer.c). Here any number of CPUs
- * write, and every context on each of them, NMI included. None of them ever waits
- * for another.
+ * nest, and the outermost one publishes (see ring_buffer.c). A shared buffer is
+ * written by any number of CPUs, and by every context on each of them, NMI included.
+ * No writer ever waits for another.
  *
- * A writer that is held up in the middle of a record, by a hypervisor that takes its
- * CPU away, say, keeps the place of that record. Others write on until they have
- * filled the rest of the buffer. From then on they lose their records, which are
- * counted, until the writer returns. In overwrite mode, too: the records that are
- * lost there are the newest ones, of all CPUs, where a private buffer would tear the
- * one that is held up.
+ * A writer that is delayed in the middle of a record, for example by a hypervisor
+ * that preempts its vCPU, keeps its reservation. The others write on until the rest
+ * of the buffer is full. From then on their records are lost, and counted, until the
+ * delayed writer commits. The same holds in overwrite mode: the newest records, of
+ * all CPUs, are lost there, where a private buffer would tear the delayed record.
  *
  * A buffer is shared from its mmap() on (attr.output_shared), or never.
  *
@@ -22,53 +21,53 @@
  * All positions count bytes from the beginning of the buffer's life; they only
  * grow, and don't wrap in 64 bits. In a backward buffer they count the distance
  * from address 0 downwards: a record at the positions [p, p + size) is stored at
- * the addresses [-(p + size), -p), and data_head is the negative position. Nothing
- * else is different.
+ * the addresses [-(p + size), -p), and data_head is the negative position. There
+ * is no other difference.
  *
  * How
  * ===
  *
- * A writer reserves room by moving sh->reserved, stores its record, and then
- * commits it: the buffer is divided into blocks, each with the number of bytes
- * ever committed in it, and a writer adds what it stored to the blocks that it
- * touched. Then it looks what is complete, from sh->complete on:
+ * A writer reserves room by advancing sh->reserved, stores its record, and then
+ * commits it: the buffer is divided into blocks, each block counts the bytes ever
+ * committed in it, and the writer adds its bytes to each block that it wrote to.
+ * Then it scans for complete data, from sh->complete on:
  *
- *   - a block is complete when as many bytes are committed as the block has,
- *     times the laps. Its last record may go on in the next one: the block knows
- *     where that begins;
- *   - in the first block that isn't, everything reserved is complete if as much
- *     is committed as is reserved.
+ *   - a block is complete when its committed bytes are the size of a block times
+ *     the number of laps. Its last record may continue in the next block:
+ *     shared_block::cut is where that record begins;
+ *   - in the first block that is not complete, all that is reserved is complete if
+ *     as many bytes are committed as are reserved.
  *
- * What it finds it publishes: the end of the complete blocks in sh->complete, for
- * the other writers, and the end of all that is complete in the control page's
+ * It publishes what it found: the end of the complete blocks in sh->complete, for
+ * the other writers, and the end of all complete records in the control page's
  * data_head, for the reader.
  *
  *		      complete		  data_head	       reserved
  *			 |		      |			  |
  *   ... records ... ----+-- complete block --+-- some in flight -+-- free ...
  *
- * So a block is published when its last writer leaves, however many have begun
- * meanwhile, and when the last writer of all leaves everything is. A writer that
- * is held up, by an interrupt or by a hypervisor, delays the publication of what
- * follows its record, and no other writer.
+ * So a block is published when its last writer commits, however many writers have
+ * begun meanwhile, and everything is published when no writer is left. A writer
+ * that is delayed, by an interrupt or by a hypervisor, delays the publication of
+ * what follows its record, but delays no other writer.
  *
  * Invariants
  * ==========
  *
  * I1  Bytes committed in a block <= bytes reserved in it.
  * I2  Everything below sh->complete is committed. It is the beginning of a block.
- * I3  sh->reserved - sh->complete <= size of the buffer. So in each block there
- *     are writers of one lap at most, and a writer that was held up still owns
- *     its memory. What the reader stores in data_tail can't change that, and in
- *     overwrite mode nothing else keeps the writers from lapping each other.
+ * I3  sh->reserved - sh->complete <= size of the buffer. So all writers in a block
+ *     are of the same lap, and a delayed writer still owns its memory. No value
+ *     that the reader stores in data_tail can change that, and in overwrite mode
+ *     nothing else keeps the writers from lapping each other.
  * I4  Everything below data_head is committed, and data_head is the end of a record
- *     and only grows, as long as the reader doesn't write to it. What it writes
- *     there instead is replaced with the next publication.
+ *     and only grows, as long as the reader doesn't write to it. If it does, the
+ *     next publication replaces what it wrote.
  *
  * Order
  * =====
  *
- * Letters are those of the code. All cmpxchg (if they succeed) and the add are full
+ * The letters are those in the code. Every cmpxchg that succeeds and the add are full
  * barriers.
  *
  *   writer					reader
@@ -83,39 +82,40 @@
  *		G  load ->committed, acquire
  *		H  load ->reserved
  *		I  cmpxchg ->complete
- *   show	J  load ->data_head, acquire	R  load ->data_head, acquire
+ *   head	J  load ->data_head, acquire	R  load ->data_head, acquire
  *		K  load ->reserved		   (loads of records)
  *		L  cmpxchg ->data_head		S  full barrier, store ->data_tail
  *
  * Complete: if R reads from L, and G before this L read from E, then the loads of
  *   records see the stores before E. Relies on E, G, L and R.
  *
- * None in flight: if H finds what G found, nobody has reserved and not committed.
- *   D comes before E, so who sees E at G sees D at H: I1 holds for what was loaded,
- *   and had anybody reserved more, H would have found more. The other way round,
- *   writers that came between the two loads could make up for one in flight.
+ * None in flight: if G and H see the same end, no writer has reserved without having
+ *   committed. D comes before E, so a writer that sees E at G sees D at H: I1 holds for
+ *   the loaded values, and if another writer had reserved more, H would have seen more.
+ *   In the reverse order, writers that came between the two loads could make up for one
+ *   in flight.
  *
- * Last one: of two writers that commit at once, at least one sees the other's
- *   bytes: each has a full barrier between its E and its G. So what both leave
- *   behind is not left to nobody.
+ * Last one: of two writers that commit at the same time, at least one sees the other's
+ *   bytes: each has a full barrier between its E and its G. So one of them publishes
+ *   the bytes of both.
  *
- * Reuse: memory is stored to again by who found at B that it is complete. If B
+ * Reuse: memory is written again by a writer that found at B that it is complete. If B
  *   reads from I, and G before that I read from E, then the old stores before E
  *   are ordered before the new ones after D.
  *
  * Reader's reuse: if C reads from S, the reader's loads before the barrier at S come
- *   before the stores after C. In overwrite mode nobody cares.
+ *   before the stores after C. Overwrite mode has no C and doesn't promise that.
  *
- * Not back: who finds at J what another one published sees at K at least what that
- *   one had seen reserved. So a value above K's was never published.
+ * Not back: a writer that reads at J what another one published reads at K at least
+ *   the ->reserved that the other one had read. So a value above K's was never published.
  *
  * Progress
  * ========
  *
- * D is tried again only when another writer has reserved meanwhile, I only when
- * another one has advanced ->complete, L only when another one has published less,
- * which each context can do once, or when the reader writes to data_head, which
- * ends after a bounded number of times. A look passes each block once.
+ * D is retried only if another writer has reserved meanwhile, I only if another one
+ * has advanced ->complete. L is retried only if another one has published less, which
+ * each context can do once, or if the reader writes to data_head; the number of these
+ * retries is bounded. A scan passes each block once.
  */
 #include <linux/circ_buf.h>
 #include <linux/cpumask.h>
@@ -133,11 +133,11 @@
 #include "internal.h"
 
 /*
- * The smaller a block the sooner it is published under constant overlap, and the
- * less of the buffer lies idle because of I3. The larger, the fewer records touch
- * two, and the fewer counters there are: one for each eight pages in buffers of 2 MB
- * to 32 MB. Larger buffers have larger blocks, as an NMI may have to look at all of
- * them: when the writer that it interrupts has kept them from being published.
+ * The smaller a block, the sooner it is published under constant overlap, and the
+ * less of the buffer is idle because of I3. The larger a block, the fewer records touch
+ * two of them, and the fewer counters there are: one for each eight pages in buffers of
+ * 2 MB to 32 MB. In larger buffers the blocks grow, not their number: an NMI may have
+ * to scan all of them if the writer that it interrupted has delayed their publication.
  */
 #define SHARED_BLOCKS_LOG2		6
 #define SHARED_BLOCKS_MAX_LOG2		10
@@ -145,17 +145,17 @@
 #define SHARED_BLOCK_MAX_LOG2		15
 
 /*
- * perf_output_sample() counts samples in perf_buffer::events and looks further
- * when there are attr.wakeup_events of them: for a shared buffer there always are,
- * up to this number.
+ * perf_output_sample() counts samples in perf_buffer::events, and calls
+ * perf_output_count_shared() only if the count reaches attr.wakeup_events. In a shared
+ * buffer it always does, up to this number.
  */
 #define SHARED_EVENTS			(INT_MAX / 2)
 
 /**
- * struct shared_block - what is written to a part of the buffer
- * @committed: bytes ever
- * @cut: beginning of the record that goes on in the next block, or its end if it
- * ends with the block; of the last lap in which this was stored
+ * struct shared_block - state of one block of the buffer
+ * @committed: bytes ever committed
+ * @cut: beginning of the record that continues in the next block, or the end of the
+ *	 block if a record ends there; from the last lap in which this was stored
  */
 struct shared_block {
 	atomic_long_t		committed;
@@ -163,28 +163,28 @@ struct shared_block {
 };
 
 /**
- * struct perf_output_shared - what writers of a buffer share
- * @size: of the buffer
- * @block_size: of a block
- * @block_log2: the same
- * @blocks_log2: number of blocks
+ * struct perf_output_shared - what the writers of a buffer share
+ * @size: size of the buffer
+ * @block_size: size of a block
+ * @block_log2: binary logarithm of @block_size
+ * @blocks_log2: binary logarithm of the number of blocks
  * @backward: the buffer is written from its end
- * @paused: nothing is to be written, PERF_EVENT_IOC_PAUSE_OUTPUT
+ * @paused: output is paused, PERF_EVENT_IOC_PAUSE_OUTPUT
  * @rb: the buffer
- * @wakeup_work: wakes who waits for the reader's events
+ * @wakeup_work: wakes the readers that poll the buffer's events
  * @free_work: frees the buffer when @wakeup_work is done
- * @reserved: everything below belongs to a writer or was written
- * @complete: everything below is written; beginning of a block
+ * @reserved: everything below is reserved or was written
+ * @complete: everything below is committed; beginning of a block
  * @lost: records lost and not yet reported by a LOST record
  * @events: samples since the last wakeup by attr.wakeup_events
  * @wakeup: the last multiple of the watermark that woke the reader
  * @wanted: end of the last sample for which the reader is to be woken
- * @woken: what was published when it was woken for @wanted
- * @page_busy: somebody writes to the control page's counter part
- * @blocks: of the buffer
+ * @woken: end of what was published when it was last woken for @wanted
+ * @page_busy: a context writes to the counter part of the control page
+ * @blocks: the blocks
  *
- * What all read and hardly anybody writes, what changes with every record, and what
- * changes with every block at most, each have cache lines of their own.
+ * Fields that are mostly read, fields that change with every record, and fields that
+ * change with every block at most have cache lines of their own.
  */
 struct perf_output_shared {
 	unsigned long		size;
@@ -210,7 +210,7 @@ struct perf_output_shared {
 	struct shared_block	blocks[] ____cacheline_aligned_in_smp;
 };
 
-/* From a position to the control page's heads and tails, and back. */
+/* Convert a position to a head or tail of the control page, and back. */
 static inline unsigned long shared_flip(const struct perf_output_shared *sh,
 					unsigned long pos)
 {
@@ -218,8 +218,8 @@ static inline unsigned long shared_flip(const struct perf_output_shared *sh,
 }
 
 /*
- * A head or a tail of the control page, in one access. On 32 bits that is half of it,
- * which is why there are no shared buffers.
+ * A head or a tail of the control page, for a single access. On 32 bits that would be
+ * half of it, so 32-bit kernels have no shared buffers.
  */
 static inline unsigned long *shared_word(__u64 *pos)
 {
@@ -238,14 +238,14 @@ static inline struct shared_block *shared_block(struct perf_output_shared *sh,
 	return &sh->blocks[(pos & (sh->size - 1)) >> sh->block_log2];
 }
 
-/* What was committed in the block of @pos when its present lap began. */
+/* Bytes committed in the block of @pos when the current lap began. */
 static inline unsigned long shared_lap(const struct perf_output_shared *sh,
 				       unsigned long pos)
 {
 	return (pos & -sh->size) >> sh->blocks_log2;
 }
 
-/* Raise @value to at least @to. Whoever is faster must be ahead. */
+/* Raise @value to at least @to; if it is beyond @to already, leave it. */
 static void shared_advance(atomic_long_t *value, unsigned long to)
 {
 	unsigned long old = atomic_long_read(value);
@@ -261,12 +261,11 @@ static void shared_advance(atomic_long_t *value, unsigned long to)
  */
 
 /*
- * The first test is I3. If @head is old, ->complete may have passed it: then the
- * difference is huge and there seems to be no room, which the caller will see
- * through.
+ * The first test is I3. If @head is stale, ->complete may have passed it. The
+ * difference is then huge and there seems to be no room, which the caller detects.
  *
- * The second one is for an honest reader, with whom it is what a private buffer
- * does. From another one any number may come.
+ * The second test assumes an honest reader; for that reader it does what a private
+ * buffer does. A dishonest reader may store any number.
  */
 static bool shared_has_room(struct perf_buffer *rb, unsigned long head,
 			    unsigned int size)
@@ -287,9 +286,9 @@ static bool shared_has_room(struct perf_buffer *rb, unsigned long head,
 }
 
 /*
- * There was no room if there was none at a time when ->reserved was @head: so it
- * is loaded again. Acquire (A) keeps the limits from being older than @head, which
- * would let a writer that is held up here lose its record without need.
+ * The result "no room" is valid only for the time at which ->reserved was @head, so
+ * ->reserved is loaded again. The acquire at A keeps the limits from being older than
+ * @head: else a writer that is delayed here would lose its record without need.
  */
 static bool shared_reserve(struct perf_buffer *rb, unsigned int size,
 			   unsigned long *start)
@@ -312,7 +311,7 @@ static bool shared_reserve(struct perf_buffer *rb, unsigned int size,
 	}
 }
 
-/* Where to store the record: as perf_output_copy() wants it. */
+/* Set where perf_output_copy() stores the record. */
 static void shared_locate(struct perf_output_handle *handle)
 {
 	struct perf_buffer *rb = handle->rb;
@@ -340,8 +339,8 @@ static void shared_lose(struct perf_output_shared *sh, struct perf_event *event,
 }
 
 /*
- * Who takes the losses reports them, or gives them back if it finds no room
- * either. So each is reported once.
+ * The writer that takes the losses reports them, or gives them back if it finds no
+ * room either. So each is reported once.
  */
 static unsigned long shared_take_lost(struct perf_output_shared *sh)
 {
@@ -352,44 +351,15 @@ static unsigned long shared_take_lost(struct perf_output_shared *sh)
 }
 
 /**
- * perf_output_report_lost - write a LOST record, into a private or a shared buffer
- * @handle: with perf_output_lost_size() bytes more than its record needs
- * @data: of the record
- * @lost: records that were lost
- *
- * Not where perf_output_begin() is: there, each record would pay for the registers
- * and the stack that this one needs.
- *
- * Context: any, NMI included.
- */
-void perf_output_report_lost(struct perf_output_handle *handle,
-			     struct perf_sample_data *data, unsigned long lost)
-{
-	struct perf_event *event = handle->event;
-	struct perf_lost_record record = {
-		.header = {
-			.type	= PERF_RECORD_LOST,
-			.size	= sizeof(record),
-		},
-		.id	= event->id,
-		.lost	= lost,
-	};
-
-	perf_event_header__init_id(&record.header, data, event);
-	perf_output_put(handle, record);
-	perf_event__output_id_sample(event, handle, data);
-}
-
-/**
  * perf_output_begin_shared - perf_output_begin() for a shared buffer
  * @handle: to be filled in
- * @data: of the record, for the id of a LOST record before it
- * @event: what writes; a parent
+ * @data: data of the record, for the id of a LOST record before it
+ * @event: event that writes; a parent
  * @rb: shared buffer of @event
- * @size: of the record
+ * @size: size of the record
  *
- * Context: any, NMI included. Holds rcu_read_lock(), which has brought @rb.
- * Return: 0, -ENOSPC (the record is lost and counted, or the buffer can't have
+ * Context: any, NMI included. Holds the rcu_read_lock() under which @rb was found.
+ * Return: 0, -ENOSPC (the record is lost and counted, or the buffer has no room for
  * records at all).
  */
 int perf_output_begin_shared(struct perf_output_handle *handle,
@@ -455,21 +425,21 @@ static void shared_commit(struct perf_output_shared *sh, unsigned long start,
 }
 
 /*
- * How far is everything committed, from *@complete on? Moves *@complete to the end of
- * the complete blocks.
+ * Find the end of what is committed without a gap from *@complete on. Moves *@complete
+ * to the end of the complete blocks.
  *
- * If *@complete is old, the blocks have more than one lap's bytes. Then a cut may be
- * one of a later lap, above what was looked at: what is to be shown is the business
- * of others now, who have raised ->complete.
+ * If *@complete is stale, the blocks have more than one lap's bytes. A cut may then be
+ * from a later lap, above what was scanned. In this case the writers that have raised
+ * ->complete update data_head.
  *
- * One lap is enough: when ->complete was what it was at F, nothing beyond was
- * reserved (I3), so what follows comes from writers that look themselves.
+ * One lap is enough: when ->complete had the value of F, nothing beyond that lap was
+ * reserved (I3), so what follows comes from writers that scan themselves.
  *
- * Return: the end of a record up to which all are committed; where *@complete was,
- * if there is none behind it.
+ * Return: the end of a record up to which all are committed; the old *@complete if
+ * there is none after it.
  */
-static unsigned long shared_look(struct perf_output_shared *sh,
-				 unsigned long *complete)
+static unsigned long shared_scan_complete(struct perf_output_shared *sh,
+					  unsigned long *complete)
 {
 	unsigned long was = *complete, end = was + sh->size;
 	unsigned long pos, bytes, cut = was;
@@ -492,18 +462,18 @@ static unsigned long shared_look(struct perf_output_shared *sh,
 }
 
 /*
- * Raise data_head to at least @upto.
+ * Raise data_head to at least @until.
  *
  * What is read from the control page only decides what is written there. Values
- * from @upto to ->reserved are left alone: somebody was faster. All others are
- * older, or not ours.
+ * from @until to ->reserved are left alone: another writer was faster. All others are
+ * older, or were not written by the kernel.
  *
- * Someone who published less can make the cmpxchg fail, once for each of the four
- * contexts of a CPU. Beyond that it is the reader, who gets what it asks for.
+ * A writer that published less can make the cmpxchg fail, once for each of the four
+ * contexts of a CPU. Any further failure is the reader's doing, and its own loss.
  *
- * Return: true if it did.
+ * Return: true if this call raised data_head.
  */
-static bool shared_show(struct perf_buffer *rb, unsigned long upto)
+static bool shared_update_head(struct perf_buffer *rb, unsigned long until)
 {
 	struct perf_output_shared *sh = rb->shared;
 	unsigned long *data_head = shared_word(&rb->user_page->data_head);
@@ -514,9 +484,9 @@ static bool shared_show(struct perf_buffer *rb, unsigned long upto)
 	do {
 		reserved = atomic_long_read(&sh->reserved);	/* K */
 		seen = shared_flip(sh, old);
-		if (seen - upto <= reserved - upto)
+		if (seen - until <= reserved - until)
 			return false;
-		if (try_cmpxchg(data_head, &old, shared_flip(sh, upto)))	/* L */
+		if (try_cmpxchg(data_head, &old, shared_flip(sh, until)))	/* L */
 			return true;
 		smp_rmb();	/* as J */
 	} while (tries--);
@@ -524,41 +494,41 @@ static bool shared_show(struct perf_buffer *rb, unsigned long upto)
 	return false;
 }
 
-/* Watermark: is there another multiple of it, and is it this writer's to tell? */
-static bool shared_passes_watermark(struct perf_buffer *rb, unsigned long upto)
+/* True if @until passes another multiple of the watermark, and this writer is the first there. */
+static bool shared_passes_watermark(struct perf_buffer *rb, unsigned long until)
 {
 	struct perf_output_shared *sh = rb->shared;
 	unsigned long old = atomic_long_read(&sh->wakeup);
 	unsigned long new;
 
 	do {
-		if ((long)(upto - old) <= rb->watermark)
+		if ((long)(until - old) <= rb->watermark)
 			return false;
-		new = old + rounddown(upto - old - 1, (unsigned long)rb->watermark);
+		new = old + rounddown(until - old - 1, (unsigned long)rb->watermark);
 	} while (!atomic_long_try_cmpxchg(&sh->wakeup, (long *)&old, new));
 
 	return true;
 }
 
 /*
- * attr.wakeup_events: is there a sample that wants it? It may lie above @upto and
- * will want it again then: a wakeup too much, never one too few. Its request was
- * stored before E, so whoever publishes it sees it.
+ * attr.wakeup_events: true if there is a sample that requests a wakeup. If it lies above
+ * @until, it requests another one later: a wakeup too many, never one too few. @wanted
+ * was stored before E, so the writer that publishes the sample sees it.
  */
-static bool shared_is_wanted(struct perf_output_shared *sh, unsigned long upto)
+static bool shared_is_wanted(struct perf_output_shared *sh, unsigned long until)
 {
 	unsigned long wanted = atomic_long_read(&sh->wanted);
 
 	if ((long)(wanted - (unsigned long)atomic_long_read(&sh->woken)) <= 0)
 		return false;
 
-	shared_advance(&sh->woken, upto);
+	shared_advance(&sh->woken, until);
 	return true;
 }
 
 /*
- * Whoever polls one of the buffer's events. Their owners are told of overflows by
- * signals where these happen, see __perf_event_overflow().
+ * Wake up whoever polls one of the buffer's events. Signals for overflows are sent where
+ * the overflows happen, see __perf_event_overflow().
  *
  * Context: interrupt, or a thread with interrupts enabled on PREEMPT_RT.
  */
@@ -575,12 +545,12 @@ static void shared_wakeup(struct irq_work *work)
 }
 
 /*
- * With the buffer's own irq_work, which runs on this CPU. That of an event is for one
- * CPU at a time: perf_pending_irq() goes to the one where the event is, and a SIGTRAP
- * that the event owes its task would be sent from here.
+ * Use the buffer's own irq_work, which runs on this CPU. The irq_work of an event is for
+ * one CPU at a time: perf_pending_irq() goes to the CPU where the event is, and would
+ * send from here a SIGTRAP that the event owes its task.
  *
  * irq_work_queue() does nothing if the work is queued already. Then it has yet to
- * run, and who it wakes sees what is stored to ->poll here: both are full barriers.
+ * run, and those it wakes see the value stored to ->poll here: both are full barriers.
  */
 static void shared_queue_wakeup(struct perf_buffer *rb)
 {
@@ -591,24 +561,24 @@ static void shared_queue_wakeup(struct perf_buffer *rb)
 static void shared_publish(struct perf_buffer *rb)
 {
 	struct perf_output_shared *sh = rb->shared;
-	unsigned long was, complete, upto;
+	unsigned long was, complete, until;
 	bool passes;
 
 	was = atomic_long_read_acquire(&sh->complete);	/* F */
 	complete = was;
-	upto = shared_look(sh, &complete);
+	until = shared_scan_complete(sh, &complete);
 	if (unlikely(complete != was))
 		shared_advance(&sh->complete, complete);	/* I */
 
-	/* If it was before, who raised ->complete to here shows it. */
-	if (upto == was)
+	/* If it was before, the writer that raised ->complete to here updates data_head. */
+	if (until == was)
 		return;
 
-	if (!shared_show(rb, upto))
+	if (!shared_update_head(rb, until))
 		return;
 
-	passes = shared_passes_watermark(rb, upto);
-	if (shared_is_wanted(sh, upto) || passes)
+	passes = shared_passes_watermark(rb, until);
+	if (shared_is_wanted(sh, until) || passes)
 		shared_queue_wakeup(rb);
 }
 
@@ -631,7 +601,7 @@ void perf_output_end_shared(struct perf_output_handle *handle)
 /**
  * perf_output_count_shared - count a sample for attr.wakeup_events
  * @handle: with a sample that is not yet committed
- * @wakeup_events: of its event
+ * @wakeup_events: attr.wakeup_events of its event
  *
  * Context: any, NMI included.
  */
@@ -657,11 +627,11 @@ void perf_output_count_shared(struct perf_output_handle *handle, int wakeup_even
  */
 
 /**
- * perf_output_page_begin - may this context write what describes a counter?
+ * perf_output_page_begin - may this context write the counter part of the page?
  * @rb: shared buffer
  *
- * Whoever comes while it is being written, in an NMI or on another CPU, leaves it
- * alone: what it would have written may be newer, and comes with the next update.
+ * A context that comes while another one writes, in an NMI or on another CPU, skips
+ * its update: its values may be newer, and come with the next update.
  *
  * Context: any, NMI included.
  * Return: true if it may, until perf_output_page_end().
@@ -673,17 +643,17 @@ bool perf_output_page_begin(struct perf_buffer *rb)
 	if (atomic_cmpxchg_acquire(&rb->shared->page_busy, 0, 1))
 		return false;
 
-	/* Odd, whatever the reader may have made of it. */
+	/* Make it odd, whatever the reader may have stored there. */
 	WRITE_ONCE(page->lock, READ_ONCE(page->lock) | 1);
 	smp_wmb();	/* with the reader's, before it reads what follows */
 	return true;
 }
 
 /**
- * perf_output_page_end - end what perf_output_page_begin() allowed
+ * perf_output_page_end - end the update that perf_output_page_begin() allowed
  * @rb: shared buffer
  *
- * No CPU has the counter of a shared buffer for itself: read() tells its value.
+ * The counter of a shared buffer belongs to no single CPU: only read() has its value.
  */
 void perf_output_page_end(struct perf_buffer *rb)
 {
@@ -711,10 +681,10 @@ static void shared_free(struct work_struct *work)
 
 /**
  * perf_output_free_shared - free a shared buffer
- * @rb: buffer without writers: those who found it have left their RCU read sections
+ * @rb: buffer without writers: all of them have left their RCU read-side sections
  *
- * Context: any but NMI. What they queued may still run, which takes a task to wait
- * for.
+ * Context: any but NMI. The irq_work that they queued may still run; a workqueue
+ * waits for it.
  */
 void perf_output_free_shared(struct perf_buffer *rb)
 {
@@ -752,10 +722,11 @@ static struct perf_output_shared *shared_alloc(struct perf_buffer *rb, bool back
 
 /**
  * perf_output_share - make a buffer a shared one
- * @rb: buffer that nobody else knows yet
+ * @rb: buffer that is not visible to others yet
  * @backward: it is written from its end
  *
- * To the code for private buffers a shared one is paused, nested and due.
+ * The code for private buffers sees a shared one as paused, nested, and with enough
+ * events for a wakeup.
  *
  * Context: sleeps.
  * Return: 0, -ENOMEM.
@@ -772,9 +743,9 @@ int perf_output_share(struct perf_buffer *rb, bool backward)
 	local_set(&rb->events, SHARED_EVENTS);
 
 	/*
-	 * In one word, which perf_output_page_end() may change on another CPU as soon as
-	 * the event has its buffer: there nothing is left for perf_event_init_userpage()
-	 * to set in it.
+	 * Both are bits of one word, which perf_output_page_end() may change on another CPU
+	 * as soon as the event has its buffer. So set them here; perf_event_init_userpage()
+	 * has none left to set.
 	 */
 	rb->user_page->cap_bit0_is_deprecated = 1;
 	rb->user_page->cap_output_shared = 1;
@@ -784,10 +755,10 @@ int perf_output_share(struct perf_buffer *rb, bool backward)
 
 /**
  * perf_output_pause_shared - stop and start output into a shared buffer
- * @rb: buffer
- * @pause: which
+ * @rb: shared buffer
+ * @pause: true to stop, false to start
  *
- * What is written meanwhile is lost and counted.
+ * Records are lost and counted meanwhile.
  *
  * Context: any.
  */

@@ -3,11 +3,11 @@
  * Instructions of a pause and a resume by gates, with a driver that does nothing:
  * the kernel's perf_aux_gate(), and mainline's algorithm.
  *
- * Mainline's algorithm is restated below from what it does since 6.13. It is built
- * with the kernel's own primitives and calls the kernel's ring_buffer_get() and
- * ring_buffer_put(), as it does there.
+ * Mainline's algorithm, as of 6.13, is rewritten below. It uses the kernel's own
+ * primitives and calls the kernel's ring_buffer_get() and ring_buffer_put(), as in
+ * mainline.
  *
- * The events are made up and known to nobody but this module.
+ * The events are fake, and known to this module only.
  *
  * Output: /sys/kernel/debug/gate_bench, lines "name, min, max".
  */
@@ -25,7 +25,7 @@ module_param_named(perf_event_overflow, overflow_address, ulong, 0);
 module_param_named(ring_buffer_get, get_address, ulong, 0);
 module_param_named(ring_buffer_put, put_address, ulong, 0);
 
-/* What is measured is called through pointers: they may point to nothing, too. */
+/* The measured code is called through pointers, so that they can also do nothing. */
 static void (*gate)(struct perf_event *event);
 static void (*mainline_gate)(struct perf_event *aux, bool pause);
 static int (*overflow)(struct perf_event *event, struct perf_sample_data *data,
@@ -35,7 +35,7 @@ static void (*buffer_put)(struct perf_buffer *rb);
 
 static struct perf_event *aux, *pauser, *resumer;
 
-/* What mainline has in the buffer and in the event, besides what 6.1 has. */
+/* Fields that mainline has in the buffer and in the event, and 6.1 hasn't. */
 static struct {
 	int			aux_in_action;
 	unsigned int		event_paused;
@@ -70,7 +70,7 @@ static struct pmu counting_pmu = {
 	.stop		= counting_stop,
 };
 
-/* The driver is called when the level changes, and only then. */
+/* The driver is called only when the level changes. */
 static void mainline_set_level(struct perf_event *event, bool pause)
 {
 	if (pause == !!mainline.event_paused)
@@ -84,8 +84,7 @@ static void mainline_set_level(struct perf_event *event, bool pause)
 }
 
 /*
- * The buffer's mark keeps an action out of another one that it interrupted: the
- * later one is dropped.
+ * With the buffer's mark, an action that interrupts another one is dropped.
  */
 static noinline void mainline_aux_pause(struct perf_event *event, bool pause)
 {
@@ -130,14 +129,14 @@ static void gate_pair(void)
 	gate(resumer);
 }
 
-/* Mainline's caller looks the AUX area event up, perf_aux_gate() does it itself. */
+/* Mainline's caller looks up the AUX area event, perf_aux_gate() does it itself. */
 static void mainline_pair(void)
 {
 	mainline_gate(READ_ONCE(pauser->aux_event), true);
 	mainline_gate(READ_ONCE(resumer->aux_event), false);
 }
 
-/* What mainline has at the beginning and at the end of the overflow handling. */
+/* Mainline's hooks at the beginning and at the end of the overflow handling. */
 static __always_inline void mainline_hooks(struct perf_event *event)
 {
 	if (event->attr.aux_pause)
@@ -154,9 +153,8 @@ static void mainline_hooks_pair(void)
 }
 
 /*
- * As above without the hooks. In the overflow handling the event is in a register
- * that survives a call, so fetching it there and saving that register is no cost
- * of the hooks.
+ * As above without the hooks. The overflow handler has the event in a callee-saved
+ * register, so loading it and saving that register isn't a cost of the hooks.
  */
 static void no_hooks_pair(void)
 {
@@ -173,14 +171,14 @@ static void gate_overflows(void)
 	overflow(resumer, &data, &regs);
 }
 
-/* Keeps the throttle away. */
+/* Avoids throttling. */
 static void forget_interrupts(void)
 {
 	pauser->hw.interrupts = 0;
 	resumer->hw.interrupts = 0;
 }
 
-/* One run with a driver that counts: does the code do what is measured? */
+/* One run with a driver that counts: does the code really act? */
 static bool acts(void (*code)(void))
 {
 	unsigned long flags;
@@ -233,7 +231,7 @@ static void show_overflows(struct seq_file *m)
 	show_instructions(m, "mainline-hooks-pair", hooks, no_hooks);
 }
 
-/* The events are on the hardware of the CPU that this runs on. */
+/* The events are active on the CPU that this runs on. */
 static int gate_bench_show(struct seq_file *m, void *unused)
 {
 	aux->oncpu = get_cpu();

@@ -2,10 +2,10 @@
 /*
  * Exact numbers of instructions, from the time-stamp counter.
  *
- * QEMU's -icount shift=0 lets the guest's clocks advance by one nanosecond, and
- * the time-stamp counter by one, with every instruction that its only CPU
- * executes. Nothing else has a say: the same code gives the same number each
- * time. What is no instruction (cache misses, a driver's wrmsr) counts nothing.
+ * With QEMU's -icount shift=0, every instruction that the guest's only CPU executes
+ * advances the guest's clocks by one nanosecond, and the time-stamp counter by one.
+ * Nothing else counts: the same code gives the same number each time. The time of cache
+ * misses or of a driver's wrmsr isn't included.
  */
 #ifndef INSTRUCTIONS_H
 #define INSTRUCTIONS_H
@@ -16,7 +16,7 @@
 #include <asm/tsc.h>
 
 #define COUNTED_RUNS	1000
-/* The first run is not counted: it may find state of an earlier time. */
+/* The first run is not counted: it may find old state. */
 #define ALL_RUNS	(COUNTED_RUNS + 1)
 
 /**
@@ -40,8 +40,8 @@ static noinline u64 count_once(void (*code)(void))
 
 /*
  * Interrupts are off, so that only @code is counted. @prepare is called before
- * each run, uncounted; it may be NULL. What remains in the result besides @code
- * is a constant: subtract a run of code that does nothing.
+ * each run, uncounted; it may be NULL. The result includes a constant overhead: subtract
+ * that of code that does nothing.
  */
 static struct instructions
 count_instructions(void (*prepare)(void), void (*code)(void))
@@ -75,7 +75,7 @@ static void show_instructions(struct seq_file *m, const char *name,
 
 static noinline void run_loop(unsigned long rounds)
 {
-	/* Two instructions per round, whatever the compiler thinks of loops. */
+	/* Two instructions per round, whatever the compiler does to loops. */
 	asm volatile("1: dec %0\n\tjnz 1b" : "+r" (rounds) : : "cc");
 }
 
@@ -89,7 +89,7 @@ static void run_long_loop(void)
 	run_loop(6000);
 }
 
-/* Must show 10000: else the counter does not count instructions. */
+/* Must show 10000, or the counter does not count instructions. */
 static void show_calibration(struct seq_file *m)
 {
 	show_instructions(m, "calibration", count_instructions(NULL, run_long_loop),

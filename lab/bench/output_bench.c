@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Instructions of a record written into a buffer that one CPU writes to, on all the
- * ways that it may take. The same file is built for a kernel with the series and for
- * one without it, and the figures are compared.
+ * Instructions for writing a record to a buffer that one CPU writes to, on all paths that
+ * it may take. The same file is built for a kernel with the series and for one without
+ * it, and the figures are compared.
  *
- * The event and its buffer are made up and known to nobody but this module.
+ * The event and its buffer are fake, and known to this module only.
  *
  * Output: /sys/kernel/debug/output_bench, lines "name, min, max".
  */
@@ -60,7 +60,7 @@ static noinline void no_code(void)
 }
 
 /*
- * Before each run: always the same place in the buffer, so that all runs are alike.
+ * Called before each run: resets the place in the buffer, so that all runs are alike.
  */
 
 static void empty(void)
@@ -91,7 +91,7 @@ static void half_written(void)
 	begin(&outer, &data, event, size);
 }
 
-/* @writes: each run writes a record, else each is refused. */
+/* @writes: each run must write a record; otherwise each must be refused. */
 static int show(struct seq_file *m, const char *name, void (*prepare)(void), bool writes)
 {
 	struct instructions n;

@@ -4,9 +4,9 @@
  * is built for a kernel with the series and for one without it, and the figures
  * are compared.
  *
- * Three ways lead to the overflow handling: a counter's interrupt, a tracepoint
- * and a breakpoint. For the first two the kernel's function is called for a made
- * up event; the breakpoint is a real one, and counted is the whole exception.
+ * Three paths lead to the overflow handling: a counter's interrupt, a tracepoint
+ * and a breakpoint. For the first two the kernel's function is called for a fake
+ * event; the breakpoint is a real one, and the whole exception is counted.
  *
  * Output: /sys/kernel/debug/overflow_bench, lines "name, min, max".
  */
@@ -56,13 +56,13 @@ static void counter_overflow(void)
 	overflow(event, &data, &regs);
 }
 
-/* Keeps the throttle away. */
+/* Avoids throttling. */
 static void forget_interrupts(void)
 {
 	event->hw.interrupts = 0;
 }
 
-/* Each of the runs must have been a sample, or something else was measured. */
+/* Each run must have made a sample, or something else was measured. */
 static int show_if_sampled(struct seq_file *m, const char *name,
 			   struct instructions n, struct instructions nothing)
 {
@@ -150,7 +150,7 @@ static int show_breakpoint(struct seq_file *m)
 	return show_if_sampled(m, "breakpoint", n, nothing);
 }
 
-/* One CPU only, see lab/bench/host: the events are on this one. */
+/* There is only one CPU, see lab/bench/host: the events are on this one. */
 static int overflow_bench_show(struct seq_file *m, void *unused)
 {
 	show_calibration(m);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The demo's program: prepares, works, prints, and again. One wants to trace the
- * work alone.
+ * The demo's program: prepares, works, prints, and repeats. Only the work should be
+ * traced.
  */
 #include <stdio.h>
 #include <stdlib.h>

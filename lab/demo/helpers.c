@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A server in miniature: starts a helper process for each request, hundreds of them,
- * which parse and render and are gone after a millisecond or two. One of them does
- * something else, once, and takes long. The server notices that a request was slow when
- * it is over, and the process that made it slow is gone then.
+ * A miniature server: starts a helper process for each request, hundreds of them, which
+ * parse and render and exit after a millisecond or two. One of them does something else,
+ * once, and takes long. The server notices a slow request only when it is over, and by
+ * then the process that made it slow is gone.
  *
- * usage: helpers SECONDS [COMMAND]	COMMAND is run when a request was slow
+ * usage: helpers SECONDS [COMMAND]	COMMAND is run after a slow request
  *
  * The helper is the same program: helpers --request NUMBER SLOW
  */

@@ -17,7 +17,7 @@ def code_of(text):
 
 
 def functions_of(code):
-    """(name, begin, end) of each body: braces in the first column, behind a ')'."""
+    """(name, begin, end) of each body: braces in the first column, after a ')'."""
     for body in re.finditer(r"^\{\n.*?^\}", code, flags=re.M | re.S):
         head = code[:body.start()].rstrip()
         if not head.endswith(")"):
@@ -28,7 +28,7 @@ def functions_of(code):
 
 
 def closing(code, at):
-    """Behind the parenthesis that closes the one at @at."""
+    """The position after the parenthesis that closes the one at @at."""
     depth = 0
     for i in range(at, len(code)):
         depth += (code[i] == "(") - (code[i] == ")")
@@ -109,7 +109,7 @@ class Mutant:
         after = text.find("\n", stop)
         was = " ".join(text[before:after].split())
         place = " ".join(text[before:start].split())
-        # What was there, and where in it, so that other changes of the file don't matter
+        # The old line and the place in it, so that other changes of the file don't matter
         self.key = f"{path} {function}: {rule} {len(place)}: {was}"
 
     def content(self):

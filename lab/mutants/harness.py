@@ -14,21 +14,24 @@ from tap import first_failure
 from where import LINUX, OUT, digest_of
 
 HARNESS = "tools/testing/perf_events"
+SHARED = [f"{HARNESS}/{name}" for name in
+          ("build.mk", "perf.mk", "perf_alloc.c", "perf_alloc.h", "perf_debug.c",
+           "single_step.c", "single_step.h", "tap.h", "include")]
 UTIL = "tools/perf/util"
 SIDEBAND = [f"{UTIL}/sideband-{part}.c" for part in
-            ("store", "pending", "lives", "tasks", "maps", "objects", "dump", "ends")]
+            ("store", "record", "pending", "shortlived", "tasks", "maps", "objects", "dump", "ends")]
 
 
 def unless_interrupted(done):
-    """What a key ended says nothing of the change."""
+    """Stop if the user interrupted the command: then its result means nothing."""
     if done.returncode in (-signal.SIGINT, -signal.SIGTERM):
         raise KeyboardInterrupt
     return done
 
 
 class Tree:
-    """A copy of what the tests need of the kernel, of links, in which one file at a time
-    is changed."""
+    """The kernel files that the tests need, as a tree of links in which one file at a time is
+    changed."""
 
     def __init__(self, number):
         self.root = OUT / f"tree-{number}"
@@ -51,7 +54,7 @@ class Tree:
         (self.root / path).symlink_to(LINUX / path)
 
     def build(self, target, program):
-        """Without warnings: a change that leaves something unused is one all the same."""
+        """Without warnings, as a change may leave something unused."""
         file = self.file_of(target, program)
         file.unlink(missing_ok=True)
         compiler = "ccache gcc -w" if shutil.which("ccache") else "gcc -w"
@@ -64,15 +67,15 @@ class Tree:
         return self.objects / target.name / program.split()[0]
 
     def machine_code(self, target, program):
-        """The program without symbols and lines."""
+        """The program without symbols and line numbers."""
         stripped = self.objects / target.name / "stripped"
         subprocess.run(["strip", "-o", str(stripped), str(self.file_of(target, program))],
                        check=True)
         return hashlib.sha256(stripped.read_bytes()).digest()
 
     def test(self, target, program, cpu_limit):
-        """What fails first, or None. A program that takes more than its CPU time has failed,
-        too; a busy machine is no reason to."""
+        """The first failure, or None. A program that exceeds its CPU time has failed, too. It is
+        CPU time, so that a busy machine doesn't matter."""
         name, *arguments = program.split()
         failed, status = first_failure(
             [str(self.file_of(target, program)), *arguments],
@@ -86,7 +89,7 @@ class Tree:
 
 
 class Target:
-    """Files, where make builds their test programs, and how these are called."""
+    """Files, the directory where make builds their test programs, and the commands to run."""
 
     trees = queue.SimpleQueue()
 
@@ -95,7 +98,7 @@ class Target:
         self.files = files
         self.directory = directory
         self.programs = programs
-        self.inputs = [directory, HARNESS + "/tap.h", *inputs, *files]
+        self.inputs = [directory, *SHARED, *inputs, *files]
         self.cpu_limits, self.codes = {}, {}
 
     def mutants(self):
@@ -106,7 +109,7 @@ class Target:
         return digest_of(self.inputs)
 
     def prepare(self, workers):
-        """The tests of the unchanged code pass: how long, and what is its machine code?"""
+        """Runs the tests on the unchanged code, for their CPU time and the machine code."""
         if Target.trees.empty():
             for number in range(workers):
                 Target.trees.put(Tree(number))
@@ -126,7 +129,7 @@ class Target:
         Target.trees.put(tree)
 
     def verdict(self, mutant):
-        """Of each program in turn: those behind the one that finds it are not even built."""
+        """Tries each program in turn, up to the one that finds the change."""
         tree = Target.trees.get()
         verdict = "none, same machine code"
         try:
@@ -147,7 +150,7 @@ class Target:
 
 
 TARGETS = [
-    Target("aux_action", ["kernel/events/aux_action.c"], HARNESS,
+    Target("aux_action", ["kernel/events/aux_action.c"], HARNESS + "/aux_action",
            ["aux_action_test", "aux_action_tsan"], ["include/linux/perf_aux_action.h"]),
     Target("output_shared", ["kernel/events/output_shared.c"], HARNESS + "/output",
            ["output_test", "output_test_tsan"],
@@ -156,9 +159,9 @@ TARGETS = [
            ["sideband_unit_test", "sideband_store_test 60"],
            [*(f"{UTIL}/{name}" for name in
               ("sideband-store.h", "sideband-state.h", "sideband-pending.h")),
-            f"{HARNESS}/perf_debug.c", *(f"tools/perf/tests/{name}" for name in
-                                         ("sideband-store.c", "sideband-resolve.h"))]),
-    Target("snapshot-ring", [f"{UTIL}/snapshot-ring.c"], HARNESS + "/ring",
-           ["snapshot_ring_test"], [f"{UTIL}/snapshot-ring.h", f"{HARNESS}/perf_debug.c",
-                                    "tools/perf/tests/snapshot-ring.c"]),
+            *(f"tools/perf/tests/{name}" for name in
+              ("sideband-store.c", "sideband-resolve.h"))]),
+    Target("memory-ring", [f"{UTIL}/memory-ring.c"], HARNESS + "/memory_ring",
+           ["memory_ring_test"], [f"{UTIL}/memory-ring.h",
+                                    "tools/perf/tests/memory-ring.c"]),
 ]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Changes of the kernel that a kselftest should find. All of them are in one kernel, and a
-parameter of each boot selects one: a change costs a boot and its tests, no build."""
+kernel parameter selects one: a change costs a boot and its tests, but no build."""
 
 import re
 import re
@@ -51,7 +51,7 @@ class KernelTarget:
         return digest_of(TESTS)
 
     def prepare(self, workers):
-        """Builds the kernel, and sees the tests pass without a change."""
+        """Builds the kernel, and checks that the tests pass without a change."""
         del workers
         build_kernel()
         failed = self.test(0)
@@ -63,8 +63,8 @@ class KernelTarget:
         return f"found by {failed}" if failed else "survived"
 
     def test(self, number):
-        """What fails first, or None. The known faults of QEMU say nothing of the change: then
-        once more."""
+        """The first failure, or None. After one of the known faults of QEMU, which say nothing
+        about the change, it tries again."""
         for _ in range(3):
             with tempfile.TemporaryDirectory(dir=OUT) as work:
                 failed, status = self.boot(number, Path(work))
@@ -83,7 +83,7 @@ class KernelTarget:
 
 
 def build_kernel():
-    """With the changed files mounted over the tree's, which nobody but the build sees."""
+    """With the changed files mounted over those of the tree, for the build only."""
     mounts = []
     for target in TARGETS:
         target.switch()
@@ -100,11 +100,14 @@ def build_kernel():
 
 
 TARGETS = [
-    KernelTarget("intel-pt", "arch/x86/events/intel/pt.c", ["intel_pt_gates", "intel_pt_inside"],
+    KernelTarget("intel-pt", "arch/x86/events/intel/pt.c",
+                 ["intel_pt_gates", "intel_pt_levels", "intel_pt_modes", "intel_pt_inside"],
                  ["--model"]),
-    KernelTarget("intel-bts", "arch/x86/events/intel/bts.c", ["intel_bts_gates"], ["--model"]),
+    KernelTarget("intel-bts", "arch/x86/events/intel/bts.c",
+                 ["intel_bts_gates", "intel_bts_inside"], ["--model"]),
     KernelTarget("core", "kernel/events/core.c",
-                 ["aux_action_errors", "aux_sched", "aux_gates", "core_faults",
-                  "kernel_addresses", "output_shared", "aux_teardown"],
+                 ["aux_action_errors", "aux_sched", "aux_gates", "core_faults", "aux_faults",
+                  "kernel_addresses", "nmi_addresses", "output_shared", "output_redirect",
+                  "aux_teardown"],
                  ["--smp", "4"]),
 ]

@@ -10,13 +10,13 @@ DECLARATION = re.compile(r"(?:(?:const|struct|unsigned|static|enum) )*\w+ \**\w+
 
 
 def heads_of(code, begin, end):
-    """(keyword, begin, end) of what is in the parentheses of if, while, for and switch."""
+    """(keyword, begin, end) of the text in the parentheses of if, while, for and switch."""
     return [(match.group(1), match.end(), closing(code, match.end() - 1) - 1)
             for match in PARENTHESES.finditer(code, begin, end)]
 
 
 def statement_of(code, at, begin, heads):
-    """Where the statement around @at begins, and the semicolon that ends it."""
+    """The positions of the begin and of the final semicolon of the statement around @at."""
     ends = {stop for _, _, stop in heads}
     first = at
     while first > begin and code[first - 1] not in ";{}" and first - 1 not in ends:
@@ -37,8 +37,8 @@ def has_comma(text):
 
 
 def unit_of(mutant, code, begin, heads):
-    """What there has to be twice, to choose from: ("condition", "value" or "statement",
-    begin, end); or None, where nothing can be chosen."""
+    """The code that has to be there twice, for a choice at run time: ("condition", "value" or
+    "statement", begin, end); or None if there can be no choice."""
     for keyword, first, stop in heads:
         if first <= mutant.start and mutant.stop <= stop:
             return None if keyword == "for" else ("condition", first, stop)
@@ -59,7 +59,7 @@ def unit_of(mutant, code, begin, heads):
 
 
 def choice(kind, old, alternatives):
-    """alternatives: of (number, text)"""
+    """alternatives: a list of (number, text)"""
     if kind == "statement":
         cases = "".join(f"if (mutant_is({number})) {{ {text} }} else "
                         for number, text in alternatives)
@@ -71,8 +71,8 @@ def choice(kind, old, alternatives):
 
 
 def with_switches(text, mutants, name):
-    """The source with all @mutants of it that can be chosen at run time, and those. Each has
-    the number then that the kernel parameter @name chooses it by."""
+    """The source with all @mutants that can be chosen at run time, and the list of those. Each
+    gets the number by which the kernel parameter @name chooses it."""
     code = code_of(text)
     units = {}
     bodies = list(functions_of(code))

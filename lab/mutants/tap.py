@@ -12,8 +12,8 @@ LONGEST = 1200
 
 
 def first_failure(command, **options):
-    """The first line of TAP that says so, which ends the command, or None; and its status,
-    which is that of a signal if it doesn't end."""
+    """The first line of TAP with a failure, after which the command is ended, or None; and the
+    status, which is that of a signal if the command was killed."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors="replace", **options) as run:
         timer = threading.Timer(LONGEST, run.kill)

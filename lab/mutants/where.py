@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where things are, and what they contain."""
+"""Paths, and a digest of files."""
 
 import hashlib
 from pathlib import Path
@@ -14,7 +14,7 @@ NO_SOURCE = (".pml", ".sh")
 
 
 def digest_of(paths):
-    """Of files and folders of the kernel tree, but what nothing is built from."""
+    """Digest of files and directories of the kernel tree, without files that aren't built."""
     digest = hashlib.sha256()
     for path in paths:
         path = LINUX / path

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# What the guest's scripts of lab/record-test share; sourced, never run.
-# The first argument of each is the folder with the programs; a second one selects
-# tests, a regular expression of what their names begin with behind test_.
+# Shared by the guest scripts of lab/record-test; sourced, never run.
+# The first argument of each is the directory with the programs. The second selects
+# tests: a regular expression for the beginning of their names, without test_.
 #
-# Each function test_* is a test, the comment behind its name says of what. It
-# runs in an empty folder of its own and fails with the first command that does.
+# Each function test_* is a test; the comment after its name is its title. It runs in
+# an empty directory of its own and fails with its first failing command.
 set -uo pipefail
 
 bin=$1
@@ -12,20 +12,20 @@ wanted=${2-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# ---- what tests are made of
+# ---- helpers
 
 complain() {
 	printf '# %s\n' "$*"
 	return 1
 }
 
-# skip REASON - what the test needs isn't here
+# skip REASON - skip the test, because something that it needs is missing
 skip() {
 	printf '%s\n' "$*" >skipped
 }
 
-# A trace of a task is one event on each CPU, and each has its own level: the
-# windows are whole where the task stays on one CPU.
+# A task's trace is one event on each CPU, each with its own level: windows are
+# whole only if the task stays on one CPU.
 here=(taskset -c 1)
 
 # record ARG... - perf record, quietly unless it fails.
@@ -36,7 +36,7 @@ record() {
 	}
 }
 
-# refused PATTERN ARG... - perf record must say so, fail, and leave no file.
+# refused PATTERN ARG... - perf record must print PATTERN, fail, and leave no file.
 refused() {
 	local pattern=$1 status=0
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For LD_PRELOAD: perf_event_open(2) as a kernel without this series has it. There,
- * the bits of aux_action, and that for a shared buffer, are reserved, and a reserved
- * bit gives EINVAL.
+ * For LD_PRELOAD: perf_event_open(2) as of a kernel without this series. There the bits
+ * of aux_action and the bit for a shared buffer are reserved, and a reserved bit gives
+ * EINVAL.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -14,9 +14,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-/* The word behind aux_sample_size, which older uapi headers name differently. */
+/* The word after aux_sample_size, which older uapi headers name differently. */
 #define ATTR_AUX_ACTION	(offsetof(struct perf_event_attr, aux_sample_size) + 4)
-/* The word of flags behind read_format, whose last bit is for shared buffers. */
+/* The word of flags after read_format, whose last bit is for shared buffers. */
 #define ATTR_FLAGS	(offsetof(struct perf_event_attr, read_format) + 8)
 
 static int has_reserved_bit(const char *attr)

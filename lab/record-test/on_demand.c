@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls a function for each byte that it reads from a FIFO, and answers with a byte
- * on another one when it has returned. Ends with the first FIFO, or by any 'q'.
+ * Calls a function for each byte that it reads from a FIFO. When the function has
+ * returned, it answers with a byte on another FIFO. Exits at the end of the first FIFO,
+ * or when it reads 'q'.
  */
 #include <fcntl.h>
 #include <stdio.h>

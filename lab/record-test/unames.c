@@ -4,8 +4,8 @@
  *
  * usage: unames [-t] [-w] PROCESSES EACH
  *
- * -t: threads instead of processes. -w: wait for a line on standard input first, when
- * all are there.
+ * -t: threads instead of processes. -w: first start all, then wait for a line on standard
+ * input.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

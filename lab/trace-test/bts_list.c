@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lists the branches in the Intel BTS data of a perf.data file, "FROM TO", as far as
- * they lie within what was mapped from files: without those to and from the kernel.
+ * Lists the branches in the Intel BTS data of a perf.data file, "FROM TO", if both ends
+ * are in mappings of files: without those to and from the kernel.
  *
  * usage: bts_list FILE
  *

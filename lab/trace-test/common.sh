@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# shellcheck disable=SC2034  # used by those who source it
+# shellcheck disable=SC2034  # used by the scripts that source it
 # Shared by the scripts of lab/trace-test; sourced, never run. $bin is where the
 # programs are.
 
 programs=(loops branches indirect returns recursion syscalls signals exec fork strings flags long)
 
-# command_of PROGRAM - sets command: how it is run.
+# command_of PROGRAM - sets command: the program and its arguments.
 command_of() {
 	command=("$bin/$1")
 	[[ $1 != exec ]] || command+=("$bin/indirect")
@@ -16,7 +16,7 @@ complain() {
 	return 1
 }
 
-# same WHAT EXPECTED - compares two lists, and shows where they differ first.
+# same WHAT EXPECTED - compares two lists, and shows the first difference.
 same() {
 	[[ -s $2 ]] || complain "$2 is empty" || return
 	cmp -s -- "$1" "$2" || {
@@ -25,8 +25,8 @@ same() {
 	}
 }
 
-# single_step PROGRAM LIST - runs it instruction by instruction. Single-stepping puts
-# the trap flag where "flags" and "bits32" look for it.
+# single_step PROGRAM LIST - runs it instruction by instruction. The programs "flags" and
+# "bits32" can see the trap flag of single-stepping.
 single_step() {
 	local status=0 expected=0
 	local -a command

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Lists the addresses of the instructions that Intel's libipt decodes from the
- * Intel PT data of a perf.data file, process by process, in the order in which they
- * were executed; see usage().
+ * Intel PT data of a perf.data file, process by process, in the order of execution; see
+ * usage().
  *
- * Programs must have been linked to addresses of their own, or be named by --only.
+ * Programs must be linked to disjoint addresses, or be named by --only.
  *
  * Exit status: 0; 1 if the decoder found an error or a loss in the trace; 2 if the
  * file can't be read.
@@ -18,7 +18,7 @@
 
 #include "perf_file.h"
 
-/* From where tracing begins to where it ends. */
+/* From the begin of tracing to its end */
 struct window {
 	int32_t tid;
 	uint64_t time;
@@ -81,7 +81,7 @@ static bool is_of_only(uint64_t address)
 
 /* ---- packets */
 
-/* The address that the packets before it and this one give. */
+/* The address of this packet, which may depend on earlier ones. */
 static uint64_t last_ip(uint64_t last, const struct pt_packet_ip *packet)
 {
 	switch (packet->ipc) {
@@ -103,7 +103,7 @@ static uint64_t last_ip(uint64_t last, const struct pt_packet_ip *packet)
 struct packet {
 	struct pt_packet pt;
 	uint64_t offset;
-	uint64_t ip;		/* full, of a packet with an address */
+	uint64_t ip;		/* full address, if the packet has one */
 	bool has_ip;
 	bool in_psb;		/* between PSB and PSBEND */
 };
@@ -131,7 +131,7 @@ static void complete_packet(struct packet *packet)
 	}
 }
 
-/* Calls back for each packet, from the first PSB on. */
+/* Calls @function for each packet, from the first PSB on. */
 static void for_each_packet(struct perf_stream *stream,
 			    void (*function)(const struct packet *packet, void *data), void *data)
 {
@@ -161,7 +161,7 @@ static void for_each_packet(struct perf_stream *stream,
 	pt_pkt_free_decoder(decoder);
 }
 
-/* What --packets prints of a window */
+/* The data of a window that --packets prints */
 struct packet_window {
 	struct perf_stream *stream;
 	bool tracing;
@@ -231,7 +231,7 @@ static void list_packets(struct perf_stream *stream)
 	for_each_packet(stream, list_packet, &window);
 }
 
-/* ---- --only: the trace of one program, cut from that of all that ran */
+/* ---- --only: the trace of one program, cut from the trace of a CPU */
 
 struct cut {
 	struct perf_stream *from;
@@ -245,7 +245,7 @@ static void put(struct perf_stream *to, const void *bytes, size_t size)
 	to->size += size;
 }
 
-/* With all of the address: what it was relative to may not have been copied. */
+/* With the full address: the packet that it was relative to may not have been copied. */
 static void put_ip_packet(struct perf_stream *to, const struct packet *packet)
 {
 	unsigned char opcode = packet->pt.type == ppt_fup ? 0x1d :
@@ -289,7 +289,7 @@ static void cut_packet(const struct packet *packet, void *data)
 	}
 }
 
-/* A packet with an address grows to nine bytes at most, from one. */
+/* A packet with an address grows from one byte to nine at most. */
 static void cut_stream(struct perf_stream *stream)
 {
 	struct cut cut = { .from = stream, .to = *stream };
@@ -305,7 +305,7 @@ static void cut_stream(struct perf_stream *stream)
 
 /* ---- instructions */
 
-/* @offset is behind the packet that begins it. */
+/* @offset follows the packet that begins the window. */
 static void begin_window(const struct perf_stream *stream, uint64_t offset, uint64_t time)
 {
 	bool owned = offset && !the.only;
@@ -327,7 +327,7 @@ static void append(uint64_t address)
 	the.windows[the.nr_windows - 1].nr++;
 }
 
-/* The decoder has read the packets of the event, and reads on when it is taken. */
+/* The decoder has read the packets of the event, and goes on when the event is taken. */
 static int take_event(struct pt_insn_decoder *decoder, const struct perf_stream *stream)
 {
 	struct pt_event event;
@@ -347,15 +347,15 @@ static int take_event(struct pt_insn_decoder *decoder, const struct perf_stream 
 }
 
 /*
- * From a synchronisation point as far as it goes: past pts_eos, which says that the
- * packets are used up. Instructions and events may be to come.
+ * Decodes from a synchronisation point to the end. pts_eos only says that all packets
+ * are read: instructions and events may still follow.
  */
 static int decode_on(struct pt_insn_decoder *decoder, const struct perf_stream *stream, int status)
 {
 	struct pt_insn insn;
 	uint64_t offset = 0, time = 0;
 
-	/* It may stand in the middle of a window whose begin is not there. */
+	/* It may be in the middle of a window whose begin is missing. */
 	pt_insn_get_offset(decoder, &offset);
 	pt_insn_time(decoder, &time, NULL, NULL);
 	begin_window(stream, offset, time);
@@ -367,7 +367,7 @@ static int decode_on(struct pt_insn_decoder *decoder, const struct perf_stream *
 
 		memset(&insn, 0, sizeof(insn));
 		status = pt_insn_next(decoder, &insn, sizeof(insn));
-		/* An error may come with the instruction before it. */
+		/* An error may come together with the last good instruction. */
 		if (insn.iclass != ptic_error)
 			append(insn.ip);
 		if (status < 0)
@@ -447,10 +447,10 @@ static void usage(void)
 		"       ipt_list --packets FILE\n"
 		"\n"
 		"Lists the user space instructions of the Intel PT data in FILE, each process\n"
-		"behind a line \"process N\", in the order of their thread numbers.\n"
+		"after a line \"process N\", in the order of their thread numbers.\n"
 		"\n"
-		"  --only PROGRAM  of this one's code alone, as one process (for -a)\n"
-		"  --packets       decodes the packets alone and lists where tracing was on:\n"
+		"  --only PROGRAM  only the code of PROGRAM, as one process (for -a)\n"
+		"  --packets       decodes only the packets and lists where tracing was on:\n"
 		"                  AUX area, offset, TSC, first address, last FUP's address,\n"
 		"                  TIP.PGD's address, numbers of TNT bits and of TIP packets\n");
 	exit(STATUS_UNREADABLE);

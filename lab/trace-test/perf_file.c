@@ -58,7 +58,7 @@ struct mmap2_record {
 	char path[];
 };
 
-/* What the records of an event end with */
+/* The identifiers of an event, for the ends of its records */
 struct event_id {
 	uint64_t id;
 	uint64_t sample_type;
@@ -75,7 +75,7 @@ static struct {
 
 void *grow(void *array, size_t nr, size_t size)
 {
-	/* Doubles at each power of two, which every array starts from. */
+	/* Doubles at each power of two; every array starts empty. */
 	if (nr & (nr - 1))
 		return array;
 
@@ -116,7 +116,7 @@ static void read_ids(const struct file_section *section, uint64_t sample_type)
 	}
 }
 
-/* Events whose records end differently have identifiers to tell them by. */
+/* If the records of events end differently, identifiers tell the events apart. */
 static void read_attrs(const struct file_header *header)
 {
 	uint64_t nr = header->attrs.size / header->attr_size;
@@ -147,7 +147,7 @@ static uint64_t sample_type_of(uint64_t id)
 	die("a record of an unknown event");
 }
 
-/* Fields stand in the order of include/uapi/linux/perf_event.h, the last one last. */
+/* Fields have the order of include/uapi/linux/perf_event.h. Read them from the end. */
 static void read_aux(struct perf_file *file, const struct aux_record *record)
 {
 	const uint64_t trailer = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
@@ -176,7 +176,7 @@ static struct perf_stream *stream_of(struct perf_file *file, const struct auxtra
 {
 	struct perf_stream *stream;
 
-	/* The last one of this area is the one that may go on. */
+	/* Only the last stream of this area may go on. */
 	for (size_t i = file->nr_streams; i-- > 0; ) {
 		stream = &file->streams[i];
 		if (stream->idx != record->idx)

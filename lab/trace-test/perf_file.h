@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a judge needs of a perf.data file: AUX area data and whose it is, and what
- * was mapped. Shares no code with perf.
+ * The parts of a perf.data file that a checker needs: AUX area data with its owners, and
+ * mappings. Shares no code with perf.
  */
 #ifndef PERF_FILE_H
 #define PERF_FILE_H
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Exit status of a judge: the file can't be read or judged. */
+/* Exit status of a checker: the file can't be read or checked. */
 #define STATUS_UNREADABLE	2
 
 #define die(fmt, ...) do {						\
@@ -24,14 +24,14 @@
 /* A run of bytes of one AUX area without a gap. */
 struct perf_stream {
 	uint32_t idx;		/* of the AUX area */
-	int32_t cpu;		/* -1: that of a thread, not of a CPU */
-	int32_t tid;		/* -1: that of a CPU */
-	uint64_t offset;	/* of the first byte, in what was ever written */
+	int32_t cpu;		/* -1: the area of a thread */
+	int32_t tid;		/* -1: the area of a CPU */
+	uint64_t offset;	/* of the first byte, counted over all data ever written */
 	uint64_t size;
 	unsigned char *bytes;
 };
 
-/* PERF_RECORD_AUX: a part of an AUX area, and who ran when it was closed. */
+/* PERF_RECORD_AUX: a part of an AUX area, and the thread that ran at its end. */
 struct perf_part {
 	uint64_t offset;
 	uint64_t size;
@@ -52,13 +52,13 @@ struct perf_file {
 	size_t nr_streams;
 	struct perf_part *parts;
 	size_t nr_parts;
-	struct perf_mapping *mappings;	/* executable, of files, each once */
+	struct perf_mapping *mappings;	/* executable mappings of files, each once */
 	size_t nr_mappings;
 };
 
 void *grow(void *array, size_t nr, size_t size);
 
-/* Ends the program if the file isn't as it should be. */
+/* Exits if the file isn't valid. */
 void perf_file_read(struct perf_file *file, const char *path);
 
 /* The thread that the byte at @offset of @stream belongs to, 0 if not known. */

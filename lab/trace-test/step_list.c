@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lists the addresses of the instructions that a program executes, as a debugger
- * sees them: by single-stepping it with ptrace. Processes that it forks come after
- * it, in the order of their creation, each behind a line "process N".
+ * Lists the addresses of the instructions that a program executes, by single-stepping
+ * it with ptrace. Processes that it forks follow, in the order of their creation, each
+ * after a line "process N".
  *
- * An instruction is in the list once if it was executed to its end, as in a trace
- * that is decoded. So
- *  - one that faults is not, until it is executed again and doesn't,
- *  - a system call is, also those that don't return,
- *  - a string instruction with a repeat prefix is one, however often it repeats,
- *  - nothing stands for a signal: the handler's first instruction is next.
+ * As in a decoded trace, an instruction is in the list once if it was executed to its
+ * end. So
+ *  - a faulting instruction is not, until it is executed again without a fault,
+ *  - a system call is, even if it doesn't return,
+ *  - a string instruction with a repeat prefix is there once, however often it repeats,
+ *  - a signal adds nothing: the handler's first instruction is next.
  *
  * Exit status: the program's, or 125 if it can't be followed.
  */
@@ -30,11 +30,11 @@
 
 struct process {
 	pid_t pid;
-	bool started;			/* its first stop has been */
+	bool started;			/* has had its first stop */
 	bool running;
 	int status;
-	unsigned long next;		/* what it executes next, 0: not known yet */
-	unsigned long last_repeated;	/* the last one if it was a repeated one */
+	unsigned long next;		/* the next instruction, 0: not known yet */
+	unsigned long last_repeated;	/* the last instruction, if it was a repeated one */
 	unsigned long *list;
 	size_t nr;
 };
@@ -85,7 +85,7 @@ static unsigned long instruction_pointer(struct process *process)
 	return regs.rip;
 }
 
-/* ins, outs, movs, cmps, stos, lods and scas behind a repeat prefix */
+/* ins, outs, movs, cmps, stos, lods and scas with a repeat prefix */
 static bool is_repeated(struct process *process, unsigned long address)
 {
 	unsigned char bytes[4] = { 0 };
@@ -122,7 +122,7 @@ static void executed(struct process *process)
 	process->last_repeated = is_repeated(process, address) ? address : 0;
 }
 
-/* Not if it is the notice that a signal's handler is about to begin. */
+/* A stop at the begin of a signal handler isn't a step. */
 static bool is_step(pid_t pid)
 {
 	siginfo_t info;
@@ -147,7 +147,7 @@ static int stopped(struct process *process, int status)
 	int event = status >> 16;
 	int sig = WSTOPSIG(status);
 
-	/* A new process is stopped by the kernel before it does anything. */
+	/* The kernel stops a new process before its first instruction. */
 	if (!process->started) {
 		process->started = true;
 		process->next = instruction_pointer(process);
@@ -157,7 +157,7 @@ static int stopped(struct process *process, int status)
 	if (event == PTRACE_EVENT_FORK)
 		follow_child(process);
 	if (event == PTRACE_EVENT_EXEC) {
-		/* The system call ends with a stop of its own in the new program. */
+		/* The system call's end is a separate stop, in the new program. */
 		executed(process);
 		process->next = 0;
 	}
@@ -176,7 +176,7 @@ static int stopped(struct process *process, int status)
 
 static void ended(struct process *process, int status)
 {
-	/* By its own exit call, or by a signal in place of the next instruction. */
+	/* Ended by its exit call, or by a signal instead of the next instruction. */
 	if (WIFEXITED(status))
 		executed(process);
 	process->running = false;
@@ -217,7 +217,7 @@ static void start(char **argv)
 		_exit(125);
 	}
 
-	/* Without PTRACE_O_TRACEEXEC yet, exec ends with a SIGTRAP. */
+	/* PTRACE_O_TRACEEXEC isn't set yet, so exec ends with a SIGTRAP. */
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
 		die("can't start %s", argv[0]);
 	if (ptrace(PTRACE_SETOPTIONS, pid, NULL, options))

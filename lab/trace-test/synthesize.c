@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Makes a perf.data file with the Intel PT trace that a list of executed
- * instructions would have left, so that the judges can be tested without hardware
- * or a model of it.
+ * Makes a perf.data file with an Intel PT trace from a list of executed instructions, so
+ * that the checkers can be tested without hardware or a model of it.
  *
  * usage: synthesize LIST INSTRUCTIONS PROGRAM... >FILE
  *
- * LIST is step_list's, INSTRUCTIONS what "instructions PROGRAM..." prints.
+ * LIST is step_list's output, INSTRUCTIONS that of "instructions PROGRAM...".
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -150,7 +149,7 @@ static void put_tsc(void)
 	put(packet);
 }
 
-/* While tracing, with the address of the instruction that is next. */
+/* While tracing is on: @ip is the next instruction. */
 static void put_psb(uint64_t ip)
 {
 	struct pt_packet mode = { .type = ppt_mode };
@@ -174,7 +173,7 @@ static void begin(uint64_t ip)
 	put_ip(ppt_tip_pge, ip);
 }
 
-/* What @it leaves in the trace when it is followed by the one at @next. */
+/* Writes the packets of @it if the instruction at @next follows. */
 static void trace(const struct instruction *it, uint64_t next)
 {
 	bool falls_through = next == it->next;
@@ -189,7 +188,7 @@ static void trace(const struct instruction *it, uint64_t next)
 		if (the.since_psb > PSB_PERIOD)
 			put_psb(next);
 	} else if (!strcmp(it->kind, "plain") && !falls_through) {
-		/* A fault or another signal, before the instruction behind. */
+		/* A fault or another signal, before the following instruction */
 		put_ip(ppt_fup, it->next);
 		put_pgd();
 		begin(next);
@@ -289,7 +288,7 @@ static void append_auxtrace(uint64_t size)
 	append(&record, sizeof(record));
 }
 
-/* The attribute, and where the identifiers of its event are */
+/* The attribute, and the place of its event's identifiers */
 struct attr_entry {
 	struct perf_event_attr attr;
 	uint64_t ids_offset, ids_size;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A 32-bit program. Opcodes that are prefixes or other instructions in 64-bit mode
- * stand where a decoder in the wrong mode gets lost; besides, what else depends on
- * the mode: targets, the size of flags on the stack, string instructions.
+ * A 32-bit program. Some opcodes are prefixes or other instructions in 64-bit mode, so
+ * that a decoder in the wrong mode gets lost. Other parts depend on the mode, too:
+ * targets, the size of flags on the stack, string instructions.
  *
- * A software interrupt is an interruption at its address to a trace, not an
- * instruction that is executed: so each has a label, software_interrupt*.
+ * In a trace, a software interrupt is an interruption at its address, not an executed
+ * instruction: so each has a label, software_interrupt*.
  */
 	.code32
 
@@ -30,7 +30,7 @@ _start:
 	jecxz	3f
 	jmp	failed
 
-	/* Where am I? And through a table. */
+	/* Get the own address, and jump through a table. */
 3:	call	4f
 4:	pop	%ebx
 	lea	table - 4b(%ebx), %edx
@@ -40,7 +40,7 @@ _start:
 	jns	5b
 	call	recursive
 
-	/* No trap flag in what is pushed, of which size ever; and popped. */
+	/* No trap flag in pushed flags of either size, and pop them. */
 	pushf
 	orl	(%esp), %ebp
 	xorl	%ebp, %ebp
@@ -53,7 +53,7 @@ _start:
 	popf
 	jnz	failed
 
-	/* 0x62, 0xc4 and 0xc5 begin vector instructions, and are these here. */
+	/* 0x62, 0xc4 and 0xc5 begin vector instructions in 64-bit mode, but not here. */
 	sub	$8, %esp
 	movl	$0, (%esp)
 	movl	$100, 4(%esp)

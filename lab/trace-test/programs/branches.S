@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Conditional branches in a row: more than one TNT packet holds, of which the
- * longest has 47.
+ * Conditional branches in a row: more than a TNT packet holds, which is 47 at most.
  */
 #include "program.h"
 
@@ -28,7 +27,7 @@ function _start
 	taken	1
 	.endr
 
-	/* Each number around those of the packets' sizes, ended by a call. */
+	/* All numbers around the packets' sizes, each ended by a call. */
 	.irp	count, 1, 5, 6, 7, 12, 13, 46, 47, 48, 94, 95
 	taken	\count
 	call	leaf
@@ -36,7 +35,7 @@ function _start
 	call	leaf
 	.endr
 
-	/* Branches of six bytes, forth and back. */
+	/* Branches of six bytes, forward and backward. */
 	jnc	far_forth
 never:	ud2
 far_back:

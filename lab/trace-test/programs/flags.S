@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * pushf and popf, and the flags that a system call and a signal handler see. Exit
- * status 1: the trap flag was set in one of them, or taken out of another number. It
- * goes the same way with the trap flag and without, as a debugger's is seen.
+ * status 1: the trap flag was set in one of them, or removed from another number. The
+ * path is the same with the trap flag, as a debugger's trap flag can be seen.
  */
 #include "program.h"
 
 #define TF		0x100
-/* Those that a program has at least, and two that compares set. */
+/* The flags that a program always has, and two that compares set. */
 #define FLAGS		0x246
 #define SIGUSR1		10
 #define SA_SIGINFO	4
@@ -29,7 +29,7 @@ function _start
 	popf
 	collect_flags
 
-	/* As many in a row, and with 16 bits. */
+	/* Several in a row, and with 16 bits. */
 	.rept	4
 	pushf
 	.endr
@@ -42,7 +42,7 @@ function _start
 	or	%rax, %r13
 	popfw
 
-	/* A popf that changes flags, and one that says that the trap flag is clear. */
+	/* A popf that changes flags, and one with the trap flag clear. */
 	pushf
 	pop	%rax
 	and	$~TF, %rax
@@ -61,7 +61,7 @@ function _start
 	or	%r11, %r13
 	collect_flags
 
-	/* Without one, what looks like the flags there is a number as any other. */
+	/* Without a SYSCALL, a number there that looks like flags is just a number. */
 	push	$FLAGS
 	popf
 	mov	$(FLAGS | TF), %r11d

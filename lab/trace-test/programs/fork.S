@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A child process, and its parent that waits for it. */
+/* A child process, and its parent, which waits for it. */
 #include "program.h"
 
 function _start

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A function in the middle of others, for gates around it, several times.
+ * Calls a function several times, among others, with gates around it.
  *
- * Uprobes are put on target and after_target: instructions that the kernel
- * executes in the task's stead, so that none runs at an address of the kernel's
- * choice.
+ * Uprobes are put on target and after_target. The kernel emulates these instructions,
+ * so that none runs from a copy at another address.
  */
 #include "program.h"
 

@@ -40,7 +40,7 @@ function pops_three
 	ret	$24
 end_function pops_three
 
-	/* Its address differs from the callers' in more than 16 bits. */
+	/* The address differs from the callers' in more than 16 bits. */
 	.section .text.far, "ax", @progbits
 	.fill	0x20000, 1, 0xcc
 far_leaf:

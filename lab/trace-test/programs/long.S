@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Many instructions, and a trace that wraps small buffers: a pseudo-random walk
- * over functions, through a table.
+ * Many instructions, whose trace wraps small buffers: a pseudo-random walk over
+ * functions, through a table.
  */
 #include "program.h"
 

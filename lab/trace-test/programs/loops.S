@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Loops, with each instruction that counts in %rcx. */
+/* Loops, with all instructions that count in %rcx. */
 #include "program.h"
 
 function _start
@@ -16,7 +16,7 @@ inner:
 1:	nop
 	loop	1b
 
-	/* loopne ends by a hit, loope by a miss: not by the count. */
+	/* loopne ends at a match, loope at a mismatch, not by the count. */
 	lea	bytes(%rip), %rsi
 	mov	$8, %ecx
 2:	lodsb

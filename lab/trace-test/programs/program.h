@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the traced programs share. They are linked without libraries, each to
+ * Shared by the traced programs. They are linked without libraries, each to
  * addresses of its own, and execute the same instructions in each run.
  */
 #include <asm/unistd.h>
@@ -10,7 +10,7 @@
 	syscall
 .endm
 
-/* With the status in %edi. */
+/* The status is in %edi. */
 .macro	exit_group
 	system_call __NR_exit_group
 .endm

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Recursion: deeper than the 64 return addresses that the hardware remembers to
- * leave returns out of the trace, and as a tree.
+ * Recursion: deeper than the 64 return addresses that the hardware keeps for
+ * compressed returns, and as a tree.
  */
 #include "program.h"
 

@@ -8,17 +8,17 @@ function _start
 	dec	%ebx
 	jnz	1b
 
-	/* Not a call but the way to ask where one is. */
+	/* Not a real call: it only gets the own address. */
 	call	2f
 2:	pop	%rax
 
-	/* Not a return but a jump. */
+	/* Not a real return: a jump. */
 	lea	3f(%rip), %rax
 	push	%rax
 	ret
 	ud2
 
-	/* A call whose return is thrown away. */
+	/* A call whose return address is dropped. */
 3:	call	does_not_return
 	ud2
 4:	exit_with 0

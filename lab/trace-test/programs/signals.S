@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Signals: sent to itself, one in the handler of another, and for a fault that
- * the handler repairs. The fault's instruction runs when it is repaired.
+ * Signals: sent to itself, one in the handler of another, and for a fault that the
+ * handler repairs, after which the faulting instruction runs.
  */
 #include "program.h"
 

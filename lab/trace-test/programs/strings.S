@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * String instructions: one with a repeat prefix is one instruction, however often
- * it repeats, and whatever interrupts it. The pages written are not there yet.
+ * it repeats, and whatever interrupts it. The pages written are not present yet.
  */
 #include "program.h"
 

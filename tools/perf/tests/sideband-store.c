@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Test the store of side-band records: what it drops, what it keeps, and that
- * perf's own machine makes of a dump what it makes of all that was folded.
+ * perf's own machine makes of a dump what it makes of all that was added.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -76,8 +76,8 @@ static const struct sideband_store_stats *stats(void)
 	return sideband_store__stats(store);
 }
 
-/* Fold a record in a round of its own */
-static void fold(u32 type, u16 misc, const void *body, size_t size)
+/* Add a record in a round of its own */
+static void add(u32 type, u16 misc, const void *body, size_t size)
 {
 	u64 buf[(sizeof(union perf_event) + sizeof(struct trailer)) / sizeof(u64)] = { 0 };
 	size_t end = PERF_ALIGN(size, sizeof(u64));
@@ -91,7 +91,7 @@ static void fold(u32 type, u16 misc, const void *body, size_t size)
 	event->header.size = end + sizeof(*trailer);
 	*trailer = (struct trailer) { .pid = event->comm.pid, .tid = event->comm.tid,
 				      .time = time, };
-	if (sideband_store__fold(store, event, time, ++now))
+	if (sideband_store__add(store, event, time, ++now))
 		failed = true;
 }
 
@@ -99,7 +99,7 @@ static void fold(u32 type, u16 misc, const void *body, size_t size)
 	do {								\
 		struct perf_record_##record body = { __VA_ARGS__ };	\
 									\
-		fold(PERF_RECORD_##type, misc, &body, sizeof(body));	\
+		add(PERF_RECORD_##type, misc, &body, sizeof(body));	\
 	} while (0)
 
 static void FORK(u32 pid, u32 tid, u32 ppid, u32 ptid)
@@ -121,8 +121,8 @@ static void add_comm(u16 misc, u32 pid, u32 tid, const char *name)
 {
 	struct perf_record_comm comm = { .pid = pid, .tid = tid, };
 
-	strcpy(comm.comm, name);
-	fold(PERF_RECORD_COMM, misc, &comm, sizeof(comm));
+	snprintf(comm.comm, sizeof(comm.comm), "%s", name);
+	add(PERF_RECORD_COMM, misc, &comm, sizeof(comm));
 }
 
 static void COMM(u32 pid, u32 tid, const char *name)
@@ -146,7 +146,7 @@ static void START(u32 pid, const char *name)
 					    .pid = p, .tid = t, .start = (page) * PAGE,	\
 					    .len = (nr) * PAGE, .filename = name)
 
-/* All that was folded so far is older than what is in the ring */
+/* All that was added so far is older than what is in the ring */
 static void settle(void)
 {
 	int i;
@@ -159,7 +159,7 @@ static void settle(void)
 	sideband_store__prune(store, now, now);
 }
 
-/* How many records the store holds, besides what settle() folds */
+/* How many records the store holds, besides what settle() adds */
 static int held(void)
 {
 	return (int)stats()->records - 1;
@@ -270,11 +270,11 @@ SIDEBAND_TEST(kinds)
 		event.header.type = state[i];
 		TEST_ASSERT_VAL("state is wanted", sideband_store__wants(&event));
 		/* and none of them is as short as a header */
-		TEST_ASSERT_EQUAL("malformed", sideband_store__fold(store, &event, 1, 0),
+		TEST_ASSERT_EQUAL("malformed", sideband_store__add(store, &event, 1, 0),
 				  -EINVAL);
 	}
 	event.header.type = PERF_RECORD_SWITCH;
-	TEST_ASSERT_EQUAL("ignored", sideband_store__fold(store, &event, 1, 0), 0);
+	TEST_ASSERT_EQUAL("ignored", sideband_store__add(store, &event, 1, 0), 0);
 	TEST_ASSERT_EQUAL("records", (int)stats()->records, 0);
 	TEST_ASSERT_EQUAL("malformed", (int)stats()->malformed, (int)i);
 	return TEST_OK;
@@ -288,20 +288,20 @@ SIDEBAND_TEST(malformed)
 	event.header.size = sizeof(event.comm);
 	memset(event.comm.comm, 'x', sizeof(event.comm.comm));
 	TEST_ASSERT_EQUAL("no end of a string",
-			  sideband_store__fold(store, &event, 1, 1), -EINVAL);
+			  sideband_store__add(store, &event, 1, 1), -EINVAL);
 	event.comm.comm[15] = 0;
 	event.header.size -= 4;
-	TEST_ASSERT_EQUAL("size", sideband_store__fold(store, &event, 1, 1), -EINVAL);
+	TEST_ASSERT_EQUAL("size", sideband_store__add(store, &event, 1, 1), -EINVAL);
 	event.header.size += 4;
-	TEST_ASSERT_EQUAL("good", sideband_store__fold(store, &event, 1, 1), 0);
+	TEST_ASSERT_EQUAL("good", sideband_store__add(store, &event, 1, 1), 0);
 
 	event.header.type = PERF_RECORD_NAMESPACES;
 	event.namespaces.nr_namespaces = ~0ULL;
-	TEST_ASSERT_EQUAL("namespaces", sideband_store__fold(store, &event, 1, 1), -EINVAL);
+	TEST_ASSERT_EQUAL("namespaces", sideband_store__add(store, &event, 1, 1), -EINVAL);
 
 	event.header.type = PERF_RECORD_TEXT_POKE;
 	event.text_poke.old_len = 0xffff;
-	TEST_ASSERT_EQUAL("poke", sideband_store__fold(store, &event, 1, 1), -EINVAL);
+	TEST_ASSERT_EQUAL("poke", sideband_store__add(store, &event, 1, 1), -EINVAL);
 	return TEST_OK;
 }
 
@@ -344,11 +344,11 @@ SIDEBAND_TEST(sizes)
 		if (event.header.type == PERF_RECORD_TEXT_POKE)
 			event.text_poke.old_len =
 				size - offsetof(struct perf_record_text_poke_event, bytes);
-		TEST_ASSERT_EQUAL("whole", sideband_store__fold(store, &event, 1, 1), 0);
+		TEST_ASSERT_EQUAL("whole", sideband_store__add(store, &event, 1, 1), 0);
 		event.header.size -= 8;
-		TEST_ASSERT_EQUAL("cut", sideband_store__fold(store, &event, 1, 1), -EINVAL);
+		TEST_ASSERT_EQUAL("cut", sideband_store__add(store, &event, 1, 1), -EINVAL);
 	}
-	TEST_ASSERT_EQUAL("folded", (int)stats()->folded, (int)i);
+	TEST_ASSERT_EQUAL("added", (int)stats()->added, (int)i);
 	TEST_ASSERT_EQUAL("malformed", (int)stats()->malformed, (int)i);
 	return TEST_OK;
 }
@@ -752,7 +752,7 @@ SIDEBAND_TEST(unknown)
 	return TEST_OK;
 }
 
-/* Synthesized records come first, whenever they are folded */
+/* Synthesized records come first, whenever they are added */
 SIDEBAND_TEST(untimed)
 {
 	EXEC(200, "timed");
@@ -791,7 +791,7 @@ static void TEXT_POKE(u64 addr, u16 len, u8 byte)
 	} body = { .poke = { .addr = addr, .old_len = len, .new_len = len, }, };
 
 	memset(body.poke.bytes, byte, 2 * len);
-	fold(PERF_RECORD_TEXT_POKE, 0, &body, sizeof(body.poke) + 2 * len);
+	add(PERF_RECORD_TEXT_POKE, 0, &body, sizeof(body.poke) + 2 * len);
 }
 
 SIDEBAND_TEST(kernel_code)
@@ -979,9 +979,9 @@ SIDEBAND_TEST(times)
 	event.header.size = sizeof(body.itrace);
 	TEST_ASSERT_VAL("has none", !sideband_store__time(own, &event));
 	event.header.size = sizeof(body);
-	TEST_ASSERT_VAL("fold", !sideband_store__fold(own, &event, 5 * STEP, 1));
+	TEST_ASSERT_VAL("add", !sideband_store__add(own, &event, 5 * STEP, 1));
 	event.itrace_start.tid = 101;
-	TEST_ASSERT_VAL("fold", !sideband_store__fold(own, &event, ~0ULL, 1));
+	TEST_ASSERT_VAL("add", !sideband_store__add(own, &event, ~0ULL, 1));
 	sideband_store__set_back(own, STEP);
 	TEST_ASSERT_VAL("dump", !sideband_store__dump(own, SIDEBAND_DUMP_ALL, add_time, dumped));
 	TEST_ASSERT_VAL("none is first", !dumped[0]);

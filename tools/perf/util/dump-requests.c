@@ -109,13 +109,14 @@ void dump_requests__add(struct dump_requests *requests)
 void dump_requests__add_ack(struct dump_requests *requests, struct evlist *evlist,
 			    const char *label)
 {
-	struct request *request = malloc(sizeof(*request) + strlen(label) + 1);
+	size_t size = strlen(label) + 1;
+	struct request *request = malloc(sizeof(*request) + size);
 
 	if (!request) {
 		evlist__ctlfd_answer(evlist, EVLIST_CTL_CMD_NACK_TAG, strerror(ENOMEM));
 		return;
 	}
-	strcpy(request->label, label);
+	memcpy(request->label, label, size);
 	list_add_tail(&request->node, &requests->acks);
 	dump_requests__add(requests);
 }

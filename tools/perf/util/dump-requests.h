@@ -5,9 +5,9 @@
 /*
  * Requests for a dump of perf record -M, and their answers
  *
- * A request comes as a signal, by an event or on the control descriptor. Those that come
- * while a dump is made, or earlier than they may, are served by the next one together.
- * Who asked on the control descriptor gets an answer when it is known what came of it.
+ * A request comes as a signal, by an event or on the control descriptor. All that come
+ * while a dump is made, or before the interval is over, are served by the next dump. A
+ * request on the control descriptor is answered when the dump has succeeded or failed.
  */
 #include <linux/list.h>
 #include <stdbool.h>
@@ -15,15 +15,15 @@
 struct evlist;
 
 /**
- * struct dump_requests - What was asked for
- * @wakeup:	a pipe: what says that there is something to be done. A byte each.
- * @woken:	there are some. Set after the write: who sees it finds them.
+ * struct dump_requests - Requests that are not answered yet
+ * @wakeup:	a pipe with a byte for each wakeup
+ * @woken:	the pipe has bytes. Set after the write: a reader of it finds them.
  * @requested:	a dump is due
- * @acks:	answers that are due for it
- * @running:	likewise for the one that is being made
- * @interval:	from the beginning of a dump to that of the next, in seconds, 0: none
- * @timer:	until that is over, -1: there is none
- * @too_early:	it runs
+ * @acks:	requests to be answered after that dump
+ * @running:	likewise after the one that is being made
+ * @interval:	minimum from the beginning of a dump to that of the next, in seconds, 0: none
+ * @timer:	expires when the interval is over, -1: there is none
+ * @too_early:	the timer is running
  */
 struct dump_requests {
 	int			wakeup[2];
@@ -36,34 +36,34 @@ struct dump_requests {
 	bool			too_early;
 };
 
-/* Return 0 or -errno. dump_requests__exit() is due even then. */
+/* Return 0 or -errno. Call dump_requests__exit() even after an error. */
 int dump_requests__init(struct dump_requests *requests, unsigned int interval);
 void dump_requests__exit(struct dump_requests *requests);
 
-/* Make who polls for it look. From any thread, signal handlers included. */
+/* Wake up the thread that polls the pipe. From any thread, signal handlers included. */
 void dump_requests__wake_up(struct dump_requests *requests);
-/* It has woken up, and looks: at the timer, too */
+/* The thread has woken up: empty the pipe, and check the timer */
 void dump_requests__woken_up(struct dump_requests *requests);
 
-/* Ask for a dump. Likewise from anywhere. */
+/* Request a dump. Likewise from any thread and from signal handlers. */
 void dump_requests__add(struct dump_requests *requests);
-/* The same with an answer. @label: what the request is called, can be "". */
+/* The same with an answer. Main thread only. @label: name of the request, can be "". */
 void dump_requests__add_ack(struct dump_requests *requests, struct evlist *evlist,
 			    const char *label);
 
-/* Is a dump due, be it too early for it? */
+/* Is a dump requested, even if it is too early for it? */
 bool dump_requests__any(const struct dump_requests *requests);
-/* What is asked for from now on is another dump */
+/* Take the requests for a dump. Later ones are for the next dump. */
 void dump_requests__take(struct dump_requests *requests);
-/* It begins: how soon may the next one? */
+/* The dump begins: start the timer of the interval */
 void dump_requests__begin(struct dump_requests *requests);
 
-/* The first of the requests taken that is called something; NULL: none */
+/* The first non-empty label of the requests taken; NULL: none has one */
 const char *dump_requests__label(const struct dump_requests *requests);
-/* Answer those taken: "ack FILE LABEL", or "nack REASON" if @reason isn't NULL */
+/* Answer the requests taken: "ack FILE LABEL", or "nack REASON" if @reason isn't NULL */
 void dump_requests__answer(struct dump_requests *requests, struct evlist *evlist,
 			   const char *file, const char *reason);
-/* There won't be a dump for those that have come since */
+/* Answer the requests that came since with "nack": there won't be a dump for them */
 void dump_requests__refuse(struct dump_requests *requests, struct evlist *evlist);
 
 #endif /* __PERF_DUMP_REQUESTS_H */

@@ -2,10 +2,10 @@
 /*
  * sideband-dump.c: Hand out what a sideband-store holds, for a file
  *
- * Who reads the file plays the records back: a FORK copies the mappings and the
- * name that the parent has at that moment. The parent may not be in the dump as
- * it was then, or not at all. Then the child gets records of its own, which say
- * what it inherited.
+ * A reader of the file plays the records back: a FORK copies the mappings and the
+ * name that the parent has at that moment. The dump may not have the parent as it
+ * was then, or not at all. Then the child gets its own copies of the records that
+ * say what it inherited.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@
 #include "sideband-state.h"
 
 /*
- * @record:  gets the records
- * @written: those up to this one are left out
- * @copy:    of a record that isn't handed out as it is held
+ * @record:  called for each record
+ * @written: records up to this number are left out
+ * @copy:    of a record that has to be changed
  */
 struct writer {
 	struct sideband_store	*store;
@@ -35,13 +35,13 @@ static void writer__add(struct writer *w, const union perf_event *event)
 		w->err = w->record(w->arg, event);
 }
 
-/* A copy of @event, to be changed and added */
+/* Copy @event, so that it can be changed and added */
 static union perf_event *writer__copy(struct writer *w, const union perf_event *event)
 {
 	return memcpy(w->copy, event, event->header.size);
 }
 
-/* Let @event, a copy, have a time of the store's, as the clock tells it now. 0: none. */
+/* Convert @time from store time to the present clock, and set it in @event, a copy. 0: none. */
 static void writer__set_time(struct writer *w, union perf_event *event, u64 time)
 {
 	void *field = sideband_store__trailer(w->store, event, PERF_SAMPLE_TIME);
@@ -52,7 +52,7 @@ static void writer__set_time(struct writer *w, union perf_event *event, u64 time
 		memcpy(field, &time, sizeof(time));
 }
 
-/* Add @event, of that time, as it was folded, but for the clock */
+/* Add @event as it came, except that its time stamp follows the present clock */
 static void writer__add_unchanged(struct writer *w, const union perf_event *event, u64 time)
 {
 	union perf_event *copy;
@@ -65,7 +65,7 @@ static void writer__add_unchanged(struct writer *w, const union perf_event *even
 	writer__add(w, event);
 }
 
-/* Add what @rec says as if it had been said of @task when it was forked */
+/* Add a copy of @rec that is about @task, with the time of its fork */
 static void writer__add_inherited(struct writer *w, struct sideband_record *rec,
 				  struct sideband_task *task)
 {
@@ -85,7 +85,7 @@ static void writer__add_inherited(struct writer *w, struct sideband_record *rec,
 	writer__add(w, event);
 }
 
-/* Will playback copy all that @process has inherited from its parent? */
+/* Does the playback of its FORK give @process all mappings that it inherited? */
 static bool parent_has_maps(struct sideband_store *store, struct sideband_process *process)
 {
 	struct sideband_process *parent;
@@ -104,7 +104,7 @@ static bool parent_has_maps(struct sideband_store *store, struct sideband_proces
 	return true;
 }
 
-/* The thread that has forked @task, if it still lives */
+/* The thread that forked @task, if it is still alive */
 static struct sideband_task *task__creator(struct sideband_store *store,
 					   struct sideband_task *task)
 {
@@ -153,7 +153,7 @@ static void writer__add_fork(struct writer *w, struct sideband_record *rec)
 	bool no_maps = task == process->leader && !parent_has_maps(w->store, process);
 	union perf_event *event = writer__copy(w, sideband_record__event(rec));
 
-	/* whom playback takes for a thread that's gone may be an earlier one */
+	/* in playback the tid of a thread that is gone may stand for an earlier thread */
 	if (!creator)
 		event->fork.ptid = event->fork.ppid;
 	if (no_maps)
@@ -183,7 +183,7 @@ static void writer__add_pending(struct writer *w, const struct sideband_pending_
 		writer__add_unchanged(w, sideband_pending__event(pending), pending->time);
 }
 
-/* The next of the records in force after @rec: without time, then with */
+/* The record in force after @pos: first those without time, then those with */
 static struct sideband_record *store__next(struct sideband_store *store,
 					   struct list_head *pos)
 {
@@ -193,7 +193,7 @@ static struct sideband_record *store__next(struct sideband_store *store,
 	return pos == &store->timed ? NULL : list_entry(pos, struct sideband_record, list);
 }
 
-/* Is it older than what is pending first, if anything is? */
+/* Is @rec older than the next pending record, if there is one? */
 static bool record__is_next(const struct sideband_record *rec,
 			    const struct sideband_pending_record *pending, size_t nr)
 {

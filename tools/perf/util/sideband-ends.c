@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sideband-ends.c: Ends that no record tells
+ * sideband-ends.c: Ends that are not recorded
  *
- * The EXIT of a task is not recorded if that happens on a CPU, or in a cgroup, that
- * isn't, and it can be lost. That a cgroup was removed no record tells. So the
- * system is asked whether they are still there: twice for each one that comes to be
- * known, round and round, so that at most as many as live are held for nothing.
+ * The EXIT of a task is not recorded if it happens on a CPU or in a cgroup that isn't
+ * recorded, and it can be lost. No record tells that a cgroup was removed. So the
+ * system is asked whether tasks and cgroups still exist. For each one that becomes
+ * known two are checked, in a cycle. So at most as many that are gone are held as
+ * there are live ones.
  *
- * What is gone now may have been there when samples were taken that are in the ring,
- * or made others that are pending. It ends when all that was read by the round after
- * this one has left the ring, and has been applied.
+ * A task that is gone now may have existed when samples in the ring were taken, or may
+ * have forked others whose records are pending. It ends when all that was read up to
+ * and including the next round has left the ring and has been applied.
  */
 #include <linux/kernel.h>
 #include "sideband-state.h"
 
-/* How often the system is asked for each thing that comes to be known */
+/* Number of checks for each task or cgroup that becomes known */
 #define LOOKS	2
 
 void sideband_ends__watch(struct sideband_store *store, struct sideband_watched *watched)
@@ -72,7 +73,7 @@ void sideband_ends__look(struct sideband_store *store, u64 round)
 
 static void watched__end(struct sideband_store *store, struct sideband_watched *watched)
 {
-	/* the leader of a process is watched until the last thread has ended, too */
+	/* a leader stays watched until the last thread of its process has ended */
 	sideband_ends__doubt(store, watched);
 	if (watched->key)
 		sideband_objects__end(store, container_of(watched, struct sideband_object,
@@ -81,7 +82,7 @@ static void watched__end(struct sideband_store *store, struct sideband_watched *
 		sideband_tasks__gone(store, task_of(watched));
 }
 
-/* Is all that was read by the round after @watched was found gone older than the ring? */
+/* Has all left the ring that was read up to the round after the one that found it gone? */
 static bool is_past(const struct sideband_watched *watched, u64 oldest_round)
 {
 	return watched->round + 3 <= oldest_round;
@@ -98,7 +99,7 @@ void sideband_ends__apply(struct sideband_store *store, u64 oldest_round)
 		if (!watched->time)
 			watched->time = p->settled;
 	}
-	/* With one others may go: so it is the first one, again and again */
+	/* Ending one can free others of the list, so always take the first */
 	while (!list_empty(&store->gone)) {
 		watched = list_first_entry(&store->gone, struct sideband_watched, list);
 		if (!is_past(watched, oldest_round) || watched->time > p->due)

@@ -2,12 +2,12 @@
 /*
  * sideband-maps.c: Which mapping of a process is visible at which address
  *
- * That's as perf report sees it: a mapping hides what older ones have in its
- * range, the rest of them stays. A record is needed as long as one byte of its
- * mapping can be seen.
+ * As in perf report, a mapping hides the parts of older ones in its range, and
+ * their other parts stay. A record is needed as long as one byte of its mapping
+ * is visible.
  *
- * Nothing tells of a munmap. Who maps code at ever new addresses, as some JIT
- * compilers do, would so have ever more mappings: there are SIDEBAND_MAX_MAPS.
+ * No record tells of a munmap. Some JIT compilers map code at ever new addresses,
+ * so that the number of mappings would only grow: SIDEBAND_MAX_MAPS is the limit.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static struct sideband_maps *maps__new(struct sideband_store *store)
 	return maps;
 }
 
-/* Segments that sideband_maps__insert() needs, so that it can't fail half-way */
+/* Preallocate segments for sideband_maps__insert(), so that it can't fail half-way */
 static int store__reserve_segments(struct sideband_store *store, unsigned int nr)
 {
 	struct sideband_segment *seg;
@@ -52,7 +52,7 @@ void sideband_maps__trim(struct sideband_store *store, unsigned int nr)
 	}
 }
 
-/* Is it of a file that stays? Else it is anonymous memory, or its file is gone already. */
+/* Does it map an existing file? Else it is anonymous memory, or its file is removed already. */
 static bool record__is_lasting(struct sideband_record *rec)
 {
 	static const char deleted[] = " (deleted)";
@@ -64,7 +64,7 @@ static bool record__is_lasting(struct sideband_record *rec)
 	return strncmp(name, "//", 2) && !(len >= end && !strcmp(name + len - end, deleted));
 }
 
-/* Put a reserved segment into @maps, which has none there */
+/* Add a preallocated segment to @maps, which has none in this range */
 static void maps__add(struct sideband_store *store, struct sideband_maps *maps, u64 start,
 		      u64 end, struct sideband_record *rec)
 {
@@ -75,7 +75,7 @@ static void maps__add(struct sideband_store *store, struct sideband_maps *maps, 
 	store->nr_spare--;
 	seg->start = start;
 	seg->end = end;
-	seg->rec = sideband_store__get(rec);
+	seg->rec = sideband_record__get(rec);
 	while (*p) {
 		parent = *p;
 		if (start < rb_entry(parent, struct sideband_segment, rb)->start)
@@ -89,7 +89,7 @@ static void maps__add(struct sideband_store *store, struct sideband_maps *maps, 
 	maps->nr++;
 }
 
-/* Take @seg out of @maps. Its record is held by it still. */
+/* Take @seg out of @maps. It keeps its reference to the record. */
 static void maps__remove(struct sideband_maps *maps, struct sideband_segment *seg)
 {
 	rb_erase(&seg->rb, &maps->segments);
@@ -99,7 +99,7 @@ static void maps__remove(struct sideband_maps *maps, struct sideband_segment *se
 
 static void segment__free(struct sideband_store *store, struct sideband_segment *seg)
 {
-	sideband_store__put(store, seg->rec);
+	sideband_record__put(store, seg->rec);
 	sideband_store__free(store, seg, sizeof(*seg));
 }
 
@@ -140,7 +140,7 @@ static struct sideband_maps *maps__copy(struct sideband_store *store,
 	return maps;
 }
 
-/* Let @process have mappings that are nobody else's */
+/* Give @process its own copy of mappings that it shares with others */
 static int process__own_maps(struct sideband_store *store, struct sideband_process *process)
 {
 	struct sideband_maps *maps = process->maps;
@@ -156,7 +156,7 @@ static int process__own_maps(struct sideband_store *store, struct sideband_proce
 	return 0;
 }
 
-/* The address range of a MMAP or MMAP2 record: their beginnings are the same */
+/* The address range of a MMAP or MMAP2 record: both have it at the same place */
 static void record__range(struct sideband_record *rec, u64 *start, u64 *end)
 {
 	const struct perf_record_mmap *mmap = &sideband_record__event(rec)->mmap;
@@ -177,7 +177,7 @@ struct sideband_segment *sideband_maps__next(const struct sideband_segment *seg)
 	return rb_entry_safe(rb_next(&seg->rb), struct sideband_segment, rb);
 }
 
-/* The first segment that ends behind @addr */
+/* The first segment that ends after @addr */
 static struct sideband_segment *maps__search(const struct sideband_maps *maps, u64 addr)
 {
 	struct rb_node *node = maps->segments.rb_node;
@@ -212,7 +212,7 @@ bool sideband_maps__has(const struct sideband_maps *maps, struct sideband_record
 	return false;
 }
 
-/* @process has lost this segment. Its record may have others left. */
+/* @process has lost this segment. The record may have other segments. */
 static void process__lost(struct sideband_store *store, struct sideband_process *process,
 			  struct sideband_segment *seg)
 {
@@ -221,12 +221,12 @@ static void process__lost(struct sideband_store *store, struct sideband_process 
 	segment__free(store, seg);
 }
 
-/* How many segments can it take to map @rec in [start, end)? */
+/* The maximum number of segments that it takes to map @rec in [start, end) */
 static unsigned int maps__needs(const struct sideband_maps *maps, struct sideband_record *rec,
 				u64 start, u64 end)
 {
 	struct sideband_segment *seg;
-	unsigned int nr = 2;	/* the last one, and the rest of one that is split */
+	unsigned int nr = 2;	/* the last one, and the second part of one that is split */
 
 	for (seg = maps__search(maps, start); seg && seg->start < end;
 	     seg = sideband_maps__next(seg))
@@ -234,7 +234,7 @@ static unsigned int maps__needs(const struct sideband_maps *maps, struct sideban
 	return nr;
 }
 
-/* Leave of @seg what is not in [start, end). If that's nothing it goes to @lost. */
+/* Cut [start, end) out of @seg. If nothing is left, move @seg to @lost. */
 static void maps__cut(struct sideband_store *store, struct sideband_maps *maps,
 		      struct sideband_segment *seg, u64 start, u64 end, struct list_head *lost)
 {
@@ -252,8 +252,8 @@ static void maps__cut(struct sideband_store *store, struct sideband_maps *maps,
 }
 
 /*
- * The oldest mappings go when there are too many. Of files they may be a program's
- * libraries: those go last.
+ * Drop the oldest mappings when there are too many. Mappings of files go last, as they
+ * may be a program's libraries.
  */
 static void process__limit_maps(struct sideband_store *store, struct sideband_process *process)
 {
@@ -297,7 +297,7 @@ int sideband_maps__insert(struct sideband_store *store, struct sideband_process 
 			maps__cut(store, maps, seg, start, end, &lost);
 			continue;
 		}
-		/* it hides a part of @rec, which comes late */
+		/* @rec comes late: the newer @seg hides a part of it */
 		if (done < seg->start)
 			maps__add(store, maps, done, seg->start, rec);
 		done = seg->end;
@@ -310,7 +310,7 @@ int sideband_maps__insert(struct sideband_store *store, struct sideband_process 
 	return 0;
 }
 
-/* All mappings go, or those older than an exec that comes late */
+/* Drop all mappings. If an exec comes late: those older than it. */
 void sideband_maps__clear(struct sideband_store *store, struct sideband_process *process,
 			  const struct sideband_record *rec)
 {
@@ -324,7 +324,7 @@ void sideband_maps__clear(struct sideband_store *store, struct sideband_process 
 	for (seg = sideband_maps__first(old); seg; seg = sideband_maps__next(seg)) {
 		kept = seg->rec;
 		if (rec && sideband_record__older(rec, kept) && kept->owner == process->serial)
-			/* without memory it is lost, as any record then */
+			/* without memory it is lost, like any other record */
 			sideband_maps__insert(store, process, kept);
 		if (kept->owner == process->serial && !sideband_maps__has(process->maps, kept))
 			kept->orphan = true;

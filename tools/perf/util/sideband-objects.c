@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sideband-objects.c: State that is not a task's: kernel symbols, cgroups, ...
+ * sideband-objects.c: State that belongs to no task: kernel symbols, cgroups, ...
  *
- * One record is in force for each kind of object and what identifies it, until
- * a newer one comes, or one that says that the object is gone.
+ * One record is in force for each object, i.e. for each kind and key, until a newer
+ * one comes, or one that says that the object is gone.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,9 +12,10 @@
 #include "sideband-state.h"
 
 /*
- * So many of a kind are held, then the oldest goes: ends are missed, as all else is,
- * and who may not ask the system for cgroups never hears of theirs. A tracer can
- * change the beginnings of all functions of the kernel.
+ * The limit for each kind. Beyond it the oldest object is dropped. It is needed because
+ * records of ends can be lost like others, and without the permission to ask the system
+ * for cgroups their ends are never known. SIDEBAND_MAX_POKES is larger, as a tracer can
+ * change the beginnings of all kernel functions.
  */
 static const unsigned int max_objects[SIDEBAND_KINDS] = {
 	[SIDEBAND_KERNEL_MAP]	 = SIDEBAND_MAX_OBJECTS,
@@ -98,7 +99,7 @@ void sideband_objects__end(struct sideband_store *store, struct sideband_object 
 	store->kinds[obj->key.kind].nr--;
 	if (obj->key.kind == SIDEBAND_CGROUP)
 		sideband_ends__unwatch(&obj->watched);
-	sideband_store__put(store, obj->rec);
+	sideband_record__put(store, obj->rec);
 	sideband_store__free(store, obj, sizeof(*obj));
 }
 
@@ -112,7 +113,7 @@ static void store__limit(struct sideband_store *store, enum sideband_kind kind)
 	store->stats.dropped++;
 }
 
-/* Let @rec be what is in force for @key, unless something newer is */
+/* Put @rec in force for @key, unless a newer record is */
 static int store__set(struct sideband_store *store, const struct sideband_key *key,
 		      struct sideband_record *rec)
 {
@@ -124,15 +125,15 @@ static int store__set(struct sideband_store *store, const struct sideband_key *k
 		obj = store__add(store, key);
 	if (!obj)
 		return -ENOMEM;
-	sideband_store__put(store, obj->rec);
-	obj->rec = sideband_store__get(rec);
+	sideband_record__put(store, obj->rec);
+	obj->rec = sideband_record__get(rec);
 	sideband_ends__doubt(store, &obj->watched);
 	list_move_tail(&obj->age, &store->kinds[key->kind].list);
 	store__limit(store, key->kind);
 	return 0;
 }
 
-/* Drop what is in force for @key if @rec is newer. Is it in the file? */
+/* Drop the record in force for @key if @rec is newer. Return whether that one is in the file. */
 static bool store__clear(struct sideband_store *store, const struct sideband_key *key,
 			 const struct sideband_record *rec)
 {
@@ -146,7 +147,7 @@ static bool store__clear(struct sideband_store *store, const struct sideband_key
 	return in_file;
 }
 
-/* The code in this range is gone, so nobody needs to know how it was changed */
+/* The code in this range is gone, and with it the need for its text changes */
 static void store__clear_pokes(struct sideband_store *store, u64 start, u64 len,
 			       const struct sideband_record *rec)
 {
@@ -173,7 +174,7 @@ static int apply_ksymbol(struct sideband_store *store, struct sideband_record *r
 	store__clear_pokes(store, ksymbol->addr, ksymbol->len, rec);
 	if (!store__clear(store, &key, rec))
 		return 0;
-	/* who reads the file has to forget the symbol, too */
+	/* a reader of the file has to forget the symbol, too */
 	key.kind = SIDEBAND_KSYMBOL_GONE;
 	return store__set(store, &key, rec);
 }
@@ -218,8 +219,8 @@ static int apply_kernel_map(struct sideband_store *store, struct sideband_record
 }
 
 /*
- * Which event a bit of the PEBS status stands for on a CPU. Both, CPU and event,
- * are told by what follows the record's body.
+ * The record maps a bit of the PEBS status on a CPU to an event. CPU and event are in
+ * the fields behind the record's body.
  */
 static int apply_hw_id(struct sideband_store *store, struct sideband_record *rec)
 {

@@ -2,8 +2,8 @@
 /*
  * sideband-pending.c: Records of a sideband-store until they are applied
  *
- * They arrive as runs in order of time, one of each of the kernel's buffers in a
- * round. So they are sorted by merging runs.
+ * They arrive as runs in order of time: one run per kernel buffer and round. So they
+ * are sorted by merging runs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #define INDEX_MIN	64
 
-/* In bytes and in records: how far ahead memory is fetched that is written next */
+/* How far ahead memory to be written next is prefetched, in bytes and in records */
 #define LOG_AHEAD	512
 #define INDEX_AHEAD	8
 #define CACHE_LINE	64
@@ -53,7 +53,7 @@ static void log__trim(struct sideband_store *store, size_t keep)
 	}
 }
 
-/* No record in there is pending. As many as are in use are kept: new memory is slow. */
+/* @block has no pending records. Keep as many free blocks as are in use: new memory is slow. */
 static void log__put_block(struct sideband_store *store, struct sideband_block *block)
 {
 	struct sideband_pending *p = &store->pending;
@@ -95,7 +95,7 @@ static size_t index__size(size_t alloc)
 	return 2 * alloc * sizeof(struct sideband_pending_record);
 }
 
-/* Let there be room for one more, be it that of those that are gone */
+/* Make room for one more entry, if possible in place of entries that were applied */
 static int index__reserve(struct sideband_store *store)
 {
 	struct sideband_pending *p = &store->pending;
@@ -130,7 +130,7 @@ static u32 tid_of(const union perf_event *event)
 	return event->comm.tid;
 }
 
-/* What is written next has left the caches since it was used */
+/* The memory to be written next has left the caches since its last use */
 static void fetch_ahead(const void *logged, const struct sideband_pending_record *pending)
 {
 	__builtin_prefetch(logged + LOG_AHEAD, 1);
@@ -167,7 +167,7 @@ int sideband_pending__add(struct sideband_store *store, const union perf_event *
 	return 0;
 }
 
-/* The end of those that are in order of time from @i on */
+/* The end of the run that begins at @i */
 static size_t end_of_run(const struct sideband_pending_record *index, size_t i, size_t nr)
 {
 	while (++i < nr && index[i - 1].time <= index[i].time)
@@ -176,8 +176,8 @@ static size_t end_of_run(const struct sideband_pending_record *index, size_t i, 
 }
 
 /*
- * Merge two neighbouring runs. What is newer or older than all of the other run, most
- * if each of them is of another round, isn't moved.
+ * Merge two neighbouring runs. Entries newer or older than all of the other run aren't
+ * moved: that is most of them if the runs are of different rounds.
  */
 static void merge(struct sideband_pending_record *index, size_t from, size_t mid, size_t to,
 		  struct sideband_pending_record *tmp)
@@ -197,8 +197,8 @@ static void merge(struct sideband_pending_record *index, size_t from, size_t mid
 }
 
 /*
- * Sort by time, of the same time by arrival, up to @nr. Up to @sorted it is.
- * @tmp has as much room as what isn't.
+ * Sort the entries up to @nr by time, those of the same time by arrival. Those up to
+ * @sorted are sorted already. @tmp has room for the others.
  */
 static void sort(struct sideband_pending_record *index, size_t first, size_t sorted, size_t nr,
 		 struct sideband_pending_record *tmp)
@@ -216,7 +216,7 @@ static void sort(struct sideband_pending_record *index, size_t first, size_t sor
 	merge(index, first, sorted, nr, tmp);
 }
 
-/* Is its round one that can't be in the ring? */
+/* Are all records of the ring newer, because its round is old enough? */
 static bool is_settled(const struct sideband_pending_record *pending, u64 oldest_round)
 {
 	return (s32)((u32)oldest_round - pending->round) >= 2;

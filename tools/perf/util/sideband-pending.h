@@ -5,10 +5,10 @@
 /*
  * Records of a sideband-store that aren't applied to its state yet
  *
- * There are many of them, each for a moment only. They are copied one behind
- * the other into blocks of a log. What has to be looked at before they are
- * applied is in an index, made while they are in the caches. So the log isn't
- * read again but for those that are applied indeed, and by a dump.
+ * There are many of them, but each is kept only for a moment. They are copied one
+ * behind the other into the blocks of a log. An index has all that is needed before
+ * they are applied. It is made while the records are in the caches. So the log is
+ * read again only by a dump, and for records that are really applied.
  */
 #include <linux/sizes.h>
 #include <linux/types.h>
@@ -22,22 +22,22 @@ struct sideband_logged {
 	u64			event[];
 };
 
-/* A part of the log. None of the records is as long as 64 KiB, so one fits into it. */
+/* A part of the log. Each record is shorter than 64 KiB, so that it fits into one. */
 struct sideband_block {
-	struct sideband_block	*next;		/* of those without records */
+	struct sideband_block	*next;		/* free block */
 	size_t			used;
-	size_t			nr;		/* records that are pending still */
+	size_t			nr;		/* records that are still pending */
 	u64			data[SZ_64K / sizeof(u64)];
 };
 
 /**
- * struct sideband_pending_record - A record's entry of the index
+ * struct sideband_pending_record - A record's entry in the index
  * @time:    0 if it has none
- * @block:   of the log that it is in
+ * @block:   the block of the log that it is in
  * @pid:     if it is about a task
  * @tid:     likewise
  * @round:   in which it was read, modulo 2^32
- * @pos:     where in the block
+ * @pos:     its position in the block
  * @type:    PERF_RECORD_*
  * @of_task: it is about a task
  */
@@ -54,18 +54,18 @@ struct sideband_pending_record {
 
 /**
  * struct sideband_pending - Log and index
- * @index:   records in order of time from @first on, in order of arrival from
- *	     @sorted on: with these records of the ring may be as old
- * @first:   those before it have been applied
+ * @index:   entries from @first to @sorted are in order of time. Those from @sorted on
+ *	     are in order of arrival: the ring may have records as old as these.
+ * @first:   entries before it have been applied
  * @sorted:  see @index
  * @nr:      end of the index
- * @alloc:   there is room for as many, and as many again, to merge in
+ * @alloc:   room of the index in entries. As much again follows, for merging.
  * @settled: no record of the ring is older than this
  * @due:     records up to this time can be applied
  * @last:    the block that is being filled
- * @nr_used: blocks with records
- * @free:    blocks without, to be used again
- * @nr_free: as many
+ * @nr_used: number of blocks with records
+ * @free:    empty blocks, to be used again
+ * @nr_free: number of them
  */
 struct sideband_pending {
 	struct sideband_pending_record	*index;
@@ -96,15 +96,15 @@ sideband_pending__event(const struct sideband_pending_record *pending)
 /* Copy @event into the log. Return 0 or -ENOMEM. */
 int sideband_pending__add(struct sideband_store *store, const union perf_event *event,
 			  u64 time, u64 seq, u64 round);
-/* No record before @oldest_round is in the ring: sort those that are settled by that */
+/* The ring has no record from before @oldest_round: sort the records that this settles */
 void sideband_pending__settle(struct sideband_pending *pending, u64 oldest_round);
-/* Let T move on */
+/* Advance T */
 void sideband_pending__advance(struct sideband_pending *pending);
-/* Records of the index from @pending->first on, up to this one, can be applied */
+/* Records of the index from @pending->first up to the returned position can be applied */
 size_t sideband_pending__end_of_due(const struct sideband_pending *pending);
-/* Drop the oldest one */
+/* Drop the first record of the index */
 void sideband_pending__pop(struct sideband_store *store);
-/* A copy of the index in order of time, *@nr of them: free() it. NULL: no memory. */
+/* A copy of the index in order of time, with *@nr entries: free() it. NULL: no memory. */
 struct sideband_pending_record *sideband_pending__by_time(const struct sideband_pending *pending,
 							  size_t *nr);
 void sideband_pending__exit(struct sideband_store *store);

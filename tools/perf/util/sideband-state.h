@@ -2,7 +2,7 @@
 #ifndef __PERF_SIDEBAND_STATE_H
 #define __PERF_SIDEBAND_STATE_H 1
 
-/* What is inside of a sideband-store, see sideband-store.h */
+/* Internals of a sideband-store, see sideband-store.h */
 
 #include <linux/list.h>
 #include <linux/perf_event.h>
@@ -15,14 +15,14 @@ struct sideband_task;
 
 /**
  * struct sideband_record - A record that is in force
- * @list:   the store's list of these
+ * @list:   node in the store's list of such records
  * @time:   0 if it has none
  * @seq:    number of the record in order of arrival
- * @owner:  number of the process or task that it is about
- * @task:   a FORK record's, when that is applied
- * @refs:   tasks, segments of mappings and objects that are as it says
- * @orphan: its owner has lost this mapping, who inherited it has not: in a file
- *	    whoever has the owner's pid there must not get it
+ * @owner:  serial of the process or task that it is about
+ * @task:   of an applied FORK record: the task that it made
+ * @refs:   number of tasks, segments and objects that refer to it
+ * @orphan: its owner has lost this mapping, but a child that inherited it has not.
+ *	    A dump must not give it to the owner's pid.
  * @data:   the record itself
  */
 struct sideband_record {
@@ -48,7 +48,7 @@ static inline bool sideband_record__older(const struct sideband_record *a,
 	return a->time != b->time ? a->time < b->time : a->seq < b->seq;
 }
 
-/* Is it about a task, or mappings of one? */
+/* Is it about a task, or about a task's mappings? */
 static inline bool sideband_store__is_of_task(const union perf_event *event)
 {
 	u16 cpumode = event->header.misc & PERF_RECORD_MISC_CPUMODE_MASK;
@@ -69,7 +69,7 @@ static inline bool sideband_store__is_of_task(const union perf_event *event)
 	}
 }
 
-/* The part of an address range that a mapping is visible in */
+/* An address range in which a mapping is visible */
 struct sideband_segment {
 	struct rb_node		rb;
 	struct list_head	age;
@@ -80,10 +80,11 @@ struct sideband_segment {
 
 /**
  * struct sideband_maps - The mappings of a process
- * @refs:      parent and child share them after a fork, until one changes them
- * @nr:	       segments
- * @segments:  by address, no overlaps
- * @transient: of memory without a file, or with one that is removed, oldest first
+ * @refs:      processes that share them: parent and child do after a fork, until
+ *	       one of them changes its mappings
+ * @nr:	       number of segments
+ * @segments:  by address, without overlaps
+ * @transient: segments of memory without a file, or of a removed file, oldest first
  * @lasting:   all others, oldest first
  */
 struct sideband_maps {
@@ -95,12 +96,13 @@ struct sideband_maps {
 };
 
 /**
- * struct sideband_watched - Something whose end may not be told
- * @list:  of all such things, who was looked at last at its end; or of those gone
- * @key:   NULL: a task
- * @gone:  it was found to be gone
- * @round: in which
- * @time:  no record that was made before is newer; 0: not known yet
+ * struct sideband_watched - A task or cgroup whose end may not be recorded
+ * @list:  node in the store's @watched, where the last one checked is at the end, or
+ *	   in its @gone
+ * @key:   of a cgroup; NULL: this is a task
+ * @gone:  a check found that it is gone
+ * @round: the round of that check
+ * @time:  no record made before that check is newer than this; 0: not known yet
  */
 struct sideband_watched {
 	struct list_head		list;
@@ -117,13 +119,13 @@ struct sideband_process {
 	u64			parent;		/* serial, 0 if not known */
 	struct sideband_maps	*maps;		/* NULL if there are none */
 	struct sideband_task	*leader;
-	struct list_head	tasks;		/* the leader too */
+	struct list_head	tasks;		/* including the leader */
 	bool			leader_exited;
 };
 
 /*
- * A thread, or the leader of a process: that is kept as long as the process is.
- * Found by its tid. So a process is found as well: its leader's tid is its pid.
+ * A thread. The leader is kept as long as its process is. Tasks are looked up by
+ * tid, and so are processes: the tid of a leader is the pid of the process.
  */
 struct sideband_task {
 	struct rb_node		rb;
@@ -143,7 +145,7 @@ struct sideband_task {
 	struct sideband_record	*itrace;
 };
 
-/* What is not a task's: one record of each kind and key is in force */
+/* State that belongs to no task: one record of each kind and key is in force */
 enum sideband_kind {
 	SIDEBAND_KERNEL_MAP,
 	SIDEBAND_KSYMBOL,
@@ -177,13 +179,13 @@ struct sideband_kind_list {
 struct sideband_life;
 
 /**
- * struct sideband_lives - Hash table of the tids in the records that are due
+ * struct sideband_shortlived - Hash table of the tids in the records that are due
  * @table: entries
- * @bits:  there are 1 << @bits of them
- * @nr:    in use
- * @known: they are about the records that are due
+ * @bits:  the table has 1 << @bits entries
+ * @nr:    number of entries in use
+ * @known: the entries describe the records that are due now
  */
-struct sideband_lives {
+struct sideband_shortlived {
 	struct sideband_life	*table;
 	unsigned int		bits;
 	size_t			nr;
@@ -192,28 +194,29 @@ struct sideband_lives {
 
 /**
  * struct sideband_store - see sideband-store.h
- * @sample_type: says what follows the body of a record
- * @time_back:	 how far before a record's end its time is, 0: it has none
- * @ops:	 how to ask the system; NULL: nobody to ask
+ * @sample_type: says which fields follow the body of a record
+ * @time_back:	 distance of the time stamp from a record's end, 0: it has none
+ * @ops:	 how to ask the system; NULL: don't ask
  * @priv:	 for @ops
  * @stats:	 what it holds, and what it has seen
  * @tasks:	 state at T: struct sideband_task by tid
  * @objects:	 state at T: struct sideband_object by key
  * @untimed:	 records in force without a time stamp, in order of arrival
- * @timed:	 records in force with one, in order of time
+ * @timed:	 records in force with a time stamp, in order of time
  * @pending:	 records that aren't applied to the state yet
- * @lives:	 which of them are about processes that leave nothing behind
- * @set_back:	 how far the clock was set back so far: times in here go on
+ * @shortlived:	 which of them are about processes that leave nothing behind
+ * @set_back:	 sum of all steps by which the clock was set back. It is added to the
+ *		 times in the store, so that these stay in order.
  * @seq:	 number of the last record that has arrived
  * @written:	 all records up to this number are in the file
  * @writing:	 all records up to this number are there, or are being written
- * @serials:	 numbers given to processes and tasks
- * @spare:	 segments that no mapping has
- * @nr_spare:	 as many
- * @kinds:	 the objects again
- * @watched:	 struct sideband_watched of what lives, as far as is known
+ * @serials:	 last serial given to a process or task
+ * @spare:	 preallocated segments
+ * @nr_spare:	 number of them
+ * @kinds:	 the objects by kind and age
+ * @watched:	 struct sideband_watched of all that is not known to be gone
  * @gone:	 of what was found to be gone, in order of rounds
- * @unwatched:	 so many came to be watched since the last look
+ * @unwatched:	 number added to @watched since the last check
  */
 struct sideband_store {
 	u64				sample_type;
@@ -226,7 +229,7 @@ struct sideband_store {
 	struct list_head		untimed;
 	struct list_head		timed;
 	struct sideband_pending		pending;
-	struct sideband_lives		lives;
+	struct sideband_shortlived	shortlived;
 	u64				set_back;
 	u64				seq;
 	u64				written;
@@ -240,43 +243,55 @@ struct sideband_store {
 	u64				unwatched;
 };
 
-/* sideband-store.c */
+/*
+ * sideband-record.c: memory and records of the store
+ *
+ * Return NULL if there is no memory.
+ */
 void *sideband_store__alloc(struct sideband_store *store, size_t size);
 void sideband_store__free(struct sideband_store *store, void *ptr, size_t size);
-struct sideband_record *sideband_store__get(struct sideband_record *rec);
-void sideband_store__put(struct sideband_store *store, struct sideband_record *rec);
-/* Where a record has @field, a PERF_SAMPLE_*, behind its body. NULL if it hasn't. */
+/* Add a copy of @pending to the list that a dump walks, without a reference. NULL likewise. */
+struct sideband_record *sideband_record__new(struct sideband_store *store,
+					     const struct sideband_pending_record *pending);
+/* Free @rec, which has no references */
+void sideband_record__free(struct sideband_store *store, struct sideband_record *rec);
+struct sideband_record *sideband_record__get(struct sideband_record *rec);
+/* Drop a reference to @rec, which can be NULL. The last one frees it. */
+void sideband_record__put(struct sideband_store *store, struct sideband_record *rec);
+/* The distance of @field, a PERF_SAMPLE_*, from the end of a record, 0: there is none */
+size_t sideband_store__trailer_back(u64 sample_type, u64 field);
+/* Address of @field behind the body of a record. NULL if it has none. */
 void *sideband_store__trailer(const struct sideband_store *store, union perf_event *event,
 			      u64 field);
 
 /*
- * sideband-lives.c: processes whose life leaves nothing behind
+ * sideband-shortlived.c: processes that leave nothing behind
  *
- * Look for them in the pending records before @end, that are applied next
+ * Look for them in the pending records before @end, which are applied next
  */
-void sideband_lives__look(struct sideband_store *store, size_t end);
-/* Is @pending, of these records, about one of them? Then it needs not be applied. */
-bool sideband_lives__over(const struct sideband_store *store,
-			  const struct sideband_pending_record *pending);
-void sideband_lives__forget(struct sideband_store *store);
-void sideband_lives__exit(struct sideband_store *store);
+void sideband_shortlived__scan(struct sideband_store *store, size_t end);
+/* Is @pending, one of these records, about such a process? Then it need not be applied. */
+bool sideband_shortlived__is_complete(const struct sideband_store *store,
+				      const struct sideband_pending_record *pending);
+void sideband_shortlived__forget(struct sideband_store *store);
+void sideband_shortlived__exit(struct sideband_store *store);
 
 /*
  * sideband-maps.c: the mappings of a process
  *
- * Take over @rec, a MMAP or MMAP2 record, into @process->maps. What it covers
- * of older mappings goes, what newer ones cover of it is left out. Return 0 or
- * -ENOMEM: nothing has changed then.
+ * Add @rec, a MMAP or MMAP2 record, to @process->maps. It replaces older mappings
+ * where they overlap, and is left out where it overlaps newer ones. Return 0, or
+ * -ENOMEM with nothing changed.
  */
 int sideband_maps__insert(struct sideband_store *store, struct sideband_process *process,
 			  struct sideband_record *rec);
-/* Take away all mappings of @process that are older than @rec, or all if NULL */
+/* Remove all mappings of @process that are older than @rec; NULL: all mappings */
 void sideband_maps__clear(struct sideband_store *store, struct sideband_process *process,
 			  const struct sideband_record *rec);
-/* In order of address. NULL: there is none. @maps can be NULL. */
+/* The segments in order of address. NULL: there are no more. @maps can be NULL. */
 struct sideband_segment *sideband_maps__first(const struct sideband_maps *maps);
 struct sideband_segment *sideband_maps__next(const struct sideband_segment *seg);
-/* Free the spare segments but for @nr */
+/* Free all spare segments but @nr */
 void sideband_maps__trim(struct sideband_store *store, unsigned int nr);
 /* Is some part of @rec visible? */
 bool sideband_maps__has(const struct sideband_maps *maps, struct sideband_record *rec);
@@ -284,37 +299,37 @@ bool sideband_maps__has(const struct sideband_maps *maps, struct sideband_record
 /*
  * sideband-tasks.c: processes and threads
  *
- * Apply @rec to the state. Who needs it takes a reference. Return 0 or -ENOMEM.
+ * Apply @rec to the state. What needs it takes a reference. Return 0 or -ENOMEM.
  */
 int sideband_tasks__apply(struct sideband_store *store, struct sideband_record *rec);
-/* Apply an EXIT record, that nobody needs then */
+/* Apply an EXIT record, which is not needed afterwards */
 void sideband_tasks__apply_exit(struct sideband_store *store,
 				const struct perf_record_fork *exit, u64 time);
-/* The system doesn't know its tid any more */
+/* The system doesn't know the tid of @task any more */
 void sideband_tasks__gone(struct sideband_store *store, struct sideband_task *task);
 struct sideband_task *sideband_tasks__find(struct sideband_store *store, u32 tid);
 struct sideband_process *sideband_tasks__find_process(struct sideband_store *store, u32 pid);
 void sideband_tasks__exit(struct sideband_store *store);
 
-/* sideband-objects.c: kernel symbols, cgroups and so on, likewise */
+/* sideband-objects.c: the same for kernel symbols, cgroups and so on */
 int sideband_objects__apply(struct sideband_store *store, struct sideband_record *rec);
-/* Forget what was kept for the file only, and is in it */
+/* Drop records that were kept only for the file and are in it now */
 void sideband_objects__written(struct sideband_store *store);
 void sideband_objects__end(struct sideband_store *store, struct sideband_object *obj);
 void sideband_objects__exit(struct sideband_store *store);
 
 /*
- * sideband-ends.c: ends that no record tells
+ * sideband-ends.c: ends that are not recorded
  *
- * Watch a task, or a cgroup, from now on. sideband_ends__unwatch() when it ends.
+ * Watch a task or a cgroup from now on. Call sideband_ends__unwatch() when it ends.
  */
 void sideband_ends__watch(struct sideband_store *store, struct sideband_watched *watched);
 void sideband_ends__unwatch(struct sideband_watched *watched);
-/* Something was said of it: if it was thought to be gone, it's to be looked at again */
+/* A record mentions it: if it was found to be gone, check again */
 void sideband_ends__doubt(struct sideband_store *store, struct sideband_watched *watched);
-/* Ask the system about some of what is watched. Now @round is being read. */
+/* Ask the system about some of what is watched. @round is the one being read. */
 void sideband_ends__look(struct sideband_store *store, u64 round);
-/* Let go of what is gone, and was before anything in the ring */
+/* End what was gone before any record in the ring was read */
 void sideband_ends__apply(struct sideband_store *store, u64 oldest_round);
 
 #endif /* __PERF_SIDEBAND_STATE_H */

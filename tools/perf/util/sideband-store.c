@@ -2,17 +2,17 @@
 /*
  * sideband-store.c: Side-band that has left a ring, as long as samples need it
  *
- * A record goes from hand to hand:
+ * The states of a record:
  *
- *   pending, unsettled   it has left the ring, which may have records as old
- *   pending, settled     the ring has newer ones only, but not by much
- *   in force             applied to the state at T, which is as it says
- *   freed                something newer is so, and older than the ring
+ *   pending, unsettled   it has left the ring, but the ring may have older records
+ *   pending, settled     all records of the ring are newer, but maybe not by much
+ *   in force             applied to the state at T
+ *   freed                superseded by a newer record that is older than the ring
  *
- * What is about a process that has begun and ended by then is freed at once.
+ * Records about a process that has begun and ended before T are freed at once.
  *
- * Applied are records in order of time, so that a record of a round that comes
- * late is not taken for a newer one.
+ * Records are applied in order of time, so that a late record of a round is not
+ * taken for a newer one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,28 +21,6 @@
 #include <linux/perf_event.h>
 #include <linux/zalloc.h>
 #include "sideband-state.h"
-
-/* The fields behind the body of a record, the last of them first */
-static const u64 trailer_fields[] = {
-	PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_CPU, PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_ID,
-	PERF_SAMPLE_TIME, PERF_SAMPLE_TID,
-};
-
-/* How far before the end of a record @field begins, 0: there is none */
-static size_t trailer_back(u64 sample_type, u64 field)
-{
-	size_t back = 0, i;
-
-	if (!(sample_type & field))
-		return 0;
-	for (i = 0; i < ARRAY_SIZE(trailer_fields); i++) {
-		if (sample_type & trailer_fields[i])
-			back += sizeof(u64);
-		if (trailer_fields[i] == field)
-			break;
-	}
-	return back;
-}
 
 struct sideband_store *sideband_store__new(u64 sample_type, const struct sideband_ops *ops,
 					   void *priv)
@@ -53,7 +31,7 @@ struct sideband_store *sideband_store__new(u64 sample_type, const struct sideban
 	if (!store)
 		return NULL;
 	store->sample_type = sample_type;
-	store->time_back = trailer_back(sample_type, PERF_SAMPLE_TIME);
+	store->time_back = sideband_store__trailer_back(sample_type, PERF_SAMPLE_TIME);
 	store->ops = ops;
 	store->priv = priv;
 	store->tasks = RB_ROOT;
@@ -66,75 +44,6 @@ struct sideband_store *sideband_store__new(u64 sample_type, const struct sideban
 	for (i = 0; i < SIDEBAND_KINDS; i++)
 		INIT_LIST_HEAD(&store->kinds[i].list);
 	return store;
-}
-
-void *sideband_store__alloc(struct sideband_store *store, size_t size)
-{
-	struct sideband_store_stats *stats = &store->stats;
-	void *ptr = malloc(size);
-
-	if (!ptr)
-		return NULL;
-	stats->bytes += size;
-	if (stats->max_bytes < stats->bytes)
-		stats->max_bytes = stats->bytes;
-	return ptr;
-}
-
-void sideband_store__free(struct sideband_store *store, void *ptr, size_t size)
-{
-	if (ptr)
-		store->stats.bytes -= size;
-	free(ptr);
-}
-
-static size_t record__size(struct sideband_record *rec)
-{
-	return sizeof(*rec) + sideband_record__event(rec)->header.size;
-}
-
-static void record__free(struct sideband_store *store, struct sideband_record *rec)
-{
-	list_del(&rec->list);
-	store->stats.records--;
-	sideband_store__free(store, rec, record__size(rec));
-}
-
-struct sideband_record *sideband_store__get(struct sideband_record *rec)
-{
-	rec->refs++;
-	return rec;
-}
-
-void sideband_store__put(struct sideband_store *store, struct sideband_record *rec)
-{
-	if (!rec || --rec->refs)
-		return;
-	record__free(store, rec);
-	store->stats.superseded++;
-}
-
-/* No record that has one is shorter without */
-#define TRAILER_MIN	(sizeof(struct perf_event_header) + 2 * sizeof(u32))
-
-void *sideband_store__trailer(const struct sideband_store *store, union perf_event *event,
-			      u64 field)
-{
-	size_t back = trailer_back(store->sample_type, field);
-
-	if (!back || event->header.size < TRAILER_MIN + back)
-		return NULL;
-	return (void *)event + event->header.size - back;
-}
-
-/* For each record: so where the time is was found out before */
-u64 sideband_store__time(const struct sideband_store *store, const union perf_event *event)
-{
-	size_t size = event->header.size;
-
-	if (!store->time_back || size < TRAILER_MIN + store->time_back)
-		return 0;
-	return *(const u64 *)((const void *)event + size - store->time_back);
 }
 
 bool sideband_store__wants(const union perf_event *event)
@@ -166,12 +75,12 @@ static bool event__has_string(const union perf_event *event, size_t offset)
 	return size > offset && memchr((const char *)event + offset, 0, size - offset);
 }
 
-/* Is all there that the record's type says it has? */
+/* Does the record have all fields of its type? */
 static bool event__valid(const union perf_event *event)
 {
 	size_t size = event->header.size;
 
-	/* in a file records are aligned, by their sizes alone */
+	/* in a file, only their sizes keep records aligned */
 	if (size % sizeof(u64))
 		return false;
 	switch (event->header.type) {
@@ -207,8 +116,8 @@ static bool event__valid(const union perf_event *event)
 	}
 }
 
-int sideband_store__fold(struct sideband_store *store, const union perf_event *event,
-			 u64 time, u64 round)
+int sideband_store__add(struct sideband_store *store, const union perf_event *event,
+			u64 time, u64 round)
 {
 	if (!sideband_store__wants(event))
 		return 0;
@@ -225,7 +134,7 @@ int sideband_store__fold(struct sideband_store *store, const union perf_event *e
 		return -ENOMEM;
 	}
 	store->seq++;
-	store->stats.folded++;
+	store->stats.added++;
 	store->stats.records++;
 	return 0;
 }
@@ -235,42 +144,6 @@ void sideband_store__set_back(struct sideband_store *store, u64 by)
 	store->set_back += by;
 }
 
-/* Let @rec be where a dump finds it: after the older ones */
-static void store__enlist(struct sideband_store *store, struct sideband_record *rec)
-{
-	struct list_head *pos = &store->untimed;
-
-	if (rec->time) {
-		list_for_each_prev(pos, &store->timed) {
-			if (sideband_record__older(list_entry(pos, struct sideband_record, list),
-						   rec))
-				break;
-		}
-		list_add(&rec->list, pos);
-	} else {
-		list_add_tail(&rec->list, pos);
-	}
-}
-
-static struct sideband_record *store__new_record(struct sideband_store *store,
-						 const struct sideband_pending_record *pending)
-{
-	const union perf_event *event = sideband_pending__event(pending);
-	size_t size = event->header.size;
-	struct sideband_record *rec = sideband_store__alloc(store, sizeof(*rec) + size);
-
-	if (!rec)
-		return NULL;
-	*rec = (struct sideband_record) {
-		.time = pending->time,
-		.seq  = sideband_pending__logged(pending)->seq,
-	};
-	memcpy(rec->data, event, size);
-	store__enlist(store, rec);
-	store->stats.records++;
-	return rec;
-}
-
 static void store__apply(struct sideband_store *store,
 			 const struct sideband_pending_record *pending)
 {
@@ -278,7 +151,7 @@ static void store__apply(struct sideband_store *store,
 	int err;
 
 	store->stats.records--;
-	if (sideband_lives__over(store, pending)) {
+	if (sideband_shortlived__is_complete(store, pending)) {
 		store->stats.superseded++;
 		return;
 	}
@@ -288,23 +161,23 @@ static void store__apply(struct sideband_store *store,
 		store->stats.superseded++;
 		return;
 	}
-	rec = store__new_record(store, pending);
+	rec = sideband_record__new(store, pending);
 	if (!rec) {
 		store->stats.failed++;
 		return;
 	}
-	/* so that it stays as long as it takes to see who needs it */
-	sideband_store__get(rec);
+	/* hold it until what needs it has taken references */
+	sideband_record__get(rec);
 	if (pending->of_task)
 		err = sideband_tasks__apply(store, rec);
 	else
 		err = sideband_objects__apply(store, rec);
 	if (!err) {
-		sideband_store__put(store, rec);
+		sideband_record__put(store, rec);
 		return;
 	}
 	store->stats.failed++;
-	record__free(store, rec);
+	sideband_record__free(store, rec);
 }
 
 void sideband_store__settle(struct sideband_store *store, u64 oldest_round)
@@ -320,12 +193,12 @@ void sideband_store__prune(struct sideband_store *store, u64 oldest_round, u64 r
 	sideband_pending__settle(p, oldest_round);
 	sideband_pending__advance(p);
 	end = sideband_pending__end_of_due(p);
-	sideband_lives__look(store, end);
+	sideband_shortlived__scan(store, end);
 	while (p->first < end) {
 		store__apply(store, &p->index[p->first]);
 		sideband_pending__pop(store);
 	}
-	sideband_lives__forget(store);
+	sideband_shortlived__forget(store);
 	sideband_ends__apply(store, oldest_round);
 	sideband_ends__look(store, round);
 }
@@ -354,7 +227,7 @@ void sideband_store__delete(struct sideband_store *store)
 	if (!store)
 		return;
 	sideband_pending__exit(store);
-	sideband_lives__exit(store);
+	sideband_shortlived__exit(store);
 	sideband_tasks__exit(store);
 	sideband_objects__exit(store);
 	sideband_maps__trim(store, 0);

@@ -3,13 +3,13 @@
 #define __PERF_SIDEBAND_STORE_H 1
 
 /*
- * The state that samples in a ring need, from side-band that fell out of it
+ * The state that samples in a ring need, from side-band that was evicted from it
  *
- * A ring that keeps the newest records drops the old ones, but not what they
- * say about tasks, mappings, kernel symbols and so on: a sample is worth little
- * without. Such records move into the store when they leave the ring, and stay
- * there as long as some sample of the ring can need them. A dump of store and
- * ring then resolves each sample of the ring as a full recording does.
+ * A ring keeps the newest records and evicts old ones. Its samples still need
+ * what evicted records say about tasks, mappings, kernel symbols and so on. Such
+ * records move into the store when they leave the ring, and stay there as long
+ * as some sample of the ring can need them. A dump of store and ring then
+ * resolves each sample of the ring as a full recording does.
  *
  *	time ->
  *	+------------------------+----------------------+----------------------+
@@ -18,19 +18,19 @@
  *	+------------------------+----------------------+----------------------+
  *	                         T                      what left the ring last
  *
- * T is a time that no record of the ring is older than. What an exec, a newer
- * mapping, an exit and so on supersede is dropped when they are older than T,
- * not when they leave the ring. So the size of the store is bounded by the
- * tasks that live at T, and by the side-band between T and the ring. Of ends that
- * no record tells it asks the system. Of what even that can't tell, as munmap,
- * there is a limit to how much is held.
+ * No record of the ring is older than T. An exec, a newer mapping, an exit and so
+ * on supersede older records. These are dropped when the new record is older than
+ * T, not when it leaves the ring. So the size of the store is bounded by the tasks
+ * that live at T, and by the side-band between T and the ring. The store asks the
+ * system about ends that are not recorded. What even the system can't tell, such
+ * as munmap, is bounded by a limit on how much is held.
  *
- * The order of records that leave the ring is the order in which the kernel's
- * buffers were read. One 'round' reads each of them once. A record of round N
- * is not older than any of round N - 2, because round N - 1 has read all that
- * was there before it. Samples may come somewhat late all the same: a task has
- * samples after its exit, and a time stamp is older than the record's
- * publication. So T stays behind by SIDEBAND_STORE_LAG, too.
+ * Records leave the ring in the order in which the kernel's buffers were read.
+ * One 'round' reads each of them once. A record of round N is not older than any
+ * of round N - 2, because round N - 1 has read all that was there before it. But
+ * samples may come somewhat late: a task has samples after its exit, and a time
+ * stamp is taken before its record is published. So T also stays behind by
+ * SIDEBAND_STORE_LAG.
  *
  * Nothing in here is thread-safe.
  */
@@ -42,17 +42,17 @@ struct sideband_store;
 union perf_event;
 
 /*
- * How many mappings of a process are held, and objects of a kind, and changes of the
- * kernel's text among these
+ * Limits: mappings of a process, objects of a kind, and of the latter kernel text
+ * changes
  */
 #define SIDEBAND_MAX_MAPS	16384
 #define SIDEBAND_MAX_OBJECTS	8192
 #define SIDEBAND_MAX_POKES	65536
 
 /**
- * struct sideband_ops - How a store asks for ends that no record tells, and tells some
+ * struct sideband_ops - How a store asks about ends that are not recorded, and reports some
  * @task_is_gone:   is there no thread with this id any more?
- * @cgroup_is_gone: is there no cgroup with this id any more? false: who knows.
+ * @cgroup_is_gone: is there no cgroup with this id any more? false if not known.
  * @forget_bpf:	    neither the ring nor the file has samples of this BPF program
  */
 struct sideband_ops {
@@ -61,29 +61,29 @@ struct sideband_ops {
 	void (*forget_bpf)(void *priv, u32 id);
 };
 
-/* How long the state before a record is kept at least, in nanoseconds */
+/* How long the state before a record is kept at the least, in nanoseconds */
 #define SIDEBAND_STORE_LAG	1000000000ULL
 
 /**
  * struct sideband_store_stats - What a store holds, and what it has seen
  *
  * Sums since sideband_store__new():
- * @folded:	records taken, i.e. sideband_store__fold() returned 0
+ * @added:	records taken, i.e. sideband_store__add() returned 0
  * @superseded:	of these, no longer needed and freed
  * @malformed:	records refused with -EINVAL
  * @failed:	records lost because there was no memory
  * @dropped:	mappings and objects given up because there were too many, although
  *		samples may need them
  *
- * Now, and @max_bytes at most so far:
- * @records:	records held: @folded = @superseded + @records + those of @failed
+ * Current values, and the maximum of @bytes so far in @max_bytes:
+ * @records:	records held: @added = @superseded + @records + those of @failed
  *		that were lost after they had been taken
  * @bytes:	memory for records and for what describes tasks and mappings
  * @tasks:	threads known to live at T
  * @processes:	processes known to live at T
  */
 struct sideband_store_stats {
-	u64	folded;
+	u64	added;
 	u64	superseded;
 	u64	malformed;
 	u64	failed;
@@ -108,7 +108,7 @@ enum sideband_dump_mode {
  * sideband_store__new - Make an empty store
  * @sample_type: of the event that has the side-band, if attr.sample_id_all is
  *		 set for it, else 0. Says where records have pid and time.
- * @ops:	 who to ask; NULL: nobody
+ * @ops:	 how to ask the system; NULL: don't ask
  * @priv:	 for @ops
  *
  * Return NULL if there is no memory.
@@ -119,12 +119,12 @@ void sideband_store__delete(struct sideband_store *store);
 
 /**
  * sideband_store__wants - Is the record one that the store keeps?
- * @event: only its header is looked at
+ * @event: only its header is read
  *
- * That is: does it change what later samples mean (COMM, MMAP, MMAP2, FORK,
- * EXIT, NAMESPACES, CGROUP, KSYMBOL, BPF_EVENT, TEXT_POKE, ITRACE_START,
- * AUX_OUTPUT_HW_ID)? Records of perf's own, e.g. THREAD_MAP, are not: they
- * belong to a file's beginning. They don't change.
+ * These are the records that change what later samples mean: COMM, MMAP, MMAP2,
+ * FORK, EXIT, NAMESPACES, CGROUP, KSYMBOL, BPF_EVENT, TEXT_POKE, ITRACE_START,
+ * AUX_OUTPUT_HW_ID. perf's own records, e.g. THREAD_MAP, are not kept: they are
+ * written once, at the beginning of a file.
  */
 bool sideband_store__wants(const union perf_event *event);
 
@@ -132,33 +132,34 @@ bool sideband_store__wants(const union perf_event *event);
 u64 sideband_store__time(const struct sideband_store *store, const union perf_event *event);
 
 /**
- * sideband_store__fold - Take a copy of a record that has left the ring
+ * sideband_store__add - Take a copy of a record that has left the ring
  * @event: any record. Those not wanted are ignored.
- * @time:  its time stamp. 0 or ~0: none, as synthesized records. Those come
- *	   first in a dump, in the order in which they were folded.
- * @round: in which the record was read. Does not decrease.
+ * @time:  its time stamp. 0 or ~0: none, as in synthesized records. Those come
+ *	   first in a dump, in the order in which they were added.
+ * @round: in which the record was read. Never decreases.
  *
  * Return 0, also if ignored;
- *   -EINVAL if the record is malformed: it is not taken, and counted;
+ *   -EINVAL: the record is malformed. It is not taken, but counted.
  *   -ENOMEM: the record is lost, and counted. The store stays usable. Samples
  *	      can be unresolved, or resolved to what the lost record replaced.
  */
-int sideband_store__fold(struct sideband_store *store, const union perf_event *event,
-			 u64 time, u64 round);
+int sideband_store__add(struct sideband_store *store, const union perf_event *event,
+			u64 time, u64 round);
 
 /**
  * sideband_store__set_back - The clock was set back by @by nanoseconds
  *
- * All that was folded was before that. What is folded from now on has the time that the
- * clock tells now, and so have all records of a dump, as if it had always been right.
+ * All records added so far are from before the step; all later ones are from after
+ * it. A dump has all records in the time of the clock as it is now, as if the clock
+ * had always been right.
  */
 void sideband_store__set_back(struct sideband_store *store, u64 by);
 
 /**
- * sideband_store__settle - Get ready what sideband_store__prune() needs
+ * sideband_store__settle - Prepare for sideband_store__prune()
  * @oldest_round: as there
  *
- * Need not be called. Costs less sooner, while what has left the ring is in the caches.
+ * Optional. Cheaper if called early, while what has left the ring is in the caches.
  */
 void sideband_store__settle(struct sideband_store *store, u64 oldest_round);
 
@@ -168,13 +169,13 @@ void sideband_store__settle(struct sideband_store *store, u64 oldest_round);
  *		  the ring is empty: the round in which it is filled next.
  * @round: the one in which records are read now
  *
- * Costs as much as has left the ring, not as much as the store holds, and less
- * if processes have begun and ended since the last call. Call it when whole rounds
- * have left the ring. Until then records pile up.
+ * The cost grows with what has left the ring, not with what the store holds. It is
+ * less if processes have begun and ended since the last call. Call this when whole
+ * rounds have left the ring. Until then records pile up.
  */
 void sideband_store__prune(struct sideband_store *store, u64 oldest_round, u64 round);
 
-/* Gets a record, valid during the call only. Non-zero: stop, and return that. */
+/* Called for a record, valid during the call only. Non-zero: stop, and return that. */
 typedef int (*sideband_record_t)(void *arg, const union perf_event *event);
 
 /**
@@ -183,14 +184,14 @@ typedef int (*sideband_record_t)(void *arg, const union perf_event *event);
  * @record: called for each of them
  * @arg: for @record
  *
- * Records are in order of time, those without one first. The dump is what
- * samples need that are in the ring at the time of the call.
+ * Records are in order of time, those without one first. The dump has all that
+ * the samples need which are in the ring at the time of the call.
  *
- * Records are what was folded, except where a process or thread got mappings
- * or a name by fork from one that has gone since, or that has lost them. Then
- * the dump has copies of these records with the pid, tid and time of the fork,
- * and the FORK record is marked as one that copies no mappings. In place of a
- * thread that is gone, FORK and MMAP records tell the leader of its process.
+ * Records are as they were added, with one exception. A process or thread may have
+ * inherited mappings or a name by fork from one that is gone, or that has lost them.
+ * Then the dump has copies of these records with the pid, tid and time of the fork,
+ * and the FORK record is marked as one that copies no mappings. In place of a thread
+ * that is gone, FORK and MMAP records name the leader of its process.
  *
  * Return 0 or -ENOMEM or what @record has returned.
  */
@@ -198,17 +199,18 @@ int sideband_store__dump(struct sideband_store *store, enum sideband_dump_mode m
 			 sideband_record_t record, void *arg);
 
 /**
- * sideband_store__begin_write - All folded so far is being written to the file
+ * sideband_store__begin_write - All records added so far are being written to the file
  *
  * For SIDEBAND_DUMP_NEW. Call it after sideband_store__dump(), and after the
- * records of the ring that go into the file with it have been folded. Then call
+ * records of the ring that go into the file with it have been added. Then call
  * sideband_store__end_write() when it is known whether they are in the file.
- * In between more can be folded, and the store pruned: that is not part of it.
+ * In between, records can be added and the store can be pruned. Records added
+ * then do not count as written.
  */
 void sideband_store__begin_write(struct sideband_store *store);
 
 /**
- * sideband_store__end_write - The file has what was to be written, or hasn't
+ * sideband_store__end_write - The write has succeeded or failed
  * @written: if false then the next SIDEBAND_DUMP_NEW has these records again,
  *	     as far as samples still need them
  */

@@ -16,17 +16,17 @@
 #include <bpf/libbpf.h>
 #endif
 
-/* Linux takes any thread's id. Who may not send it a signal gets EPERM: it is there. */
+/* Linux accepts the tid of any thread. EPERM means that the thread exists. */
 static bool task_is_gone(void *priv __maybe_unused, u32 tid)
 {
 	return kill(tid, 0) && errno == ESRCH;
 }
 
 #ifdef HAVE_FILE_HANDLE
-/* What name_to_handle_at() makes of a cgroup's directory */
+/* The type of handle that name_to_handle_at() returns for a cgroup's directory */
 #define HANDLE_OF_KERNFS	0xfe
 
-/* By its id, as a path is another one in a namespace of cgroups */
+/* Look it up by id, because its path is different in another cgroup namespace */
 static bool cgroup_is_gone(void *priv, u64 id)
 {
 	const struct sideband_system *sys = priv;
@@ -69,7 +69,7 @@ static bool has_btf(const struct perf_env *env, u32 btf_id)
 	return false;
 }
 
-/* The types of a program, unless another one has the same */
+/* Drop the BTF of a program, unless another program shares it */
 static void forget_btf(struct perf_env *env, u32 btf_id)
 {
 	struct btf_node *node;
@@ -84,7 +84,7 @@ static void forget_btf(struct perf_env *env, u32 btf_id)
 	free(node);
 }
 
-/* They are added by a thread of their own, which waits for more with none of it in hand */
+/* A side-band thread adds them. It keeps no pointer to one while it waits for more. */
 static void forget_bpf(void *priv, u32 id)
 {
 	struct perf_env *env = ((struct sideband_system *)priv)->env;

@@ -2,8 +2,8 @@
 /*
  * sideband-tasks.c: Which processes and threads live, and what is known of them
  *
- * A tid is one thread's at any time, so a new owner of a tid says that the old
- * one is gone, even if the record of its exit was lost.
+ * A tid belongs to one thread at a time. So a new owner of a tid proves that the
+ * old one is gone, even if its EXIT record was lost.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -54,11 +54,11 @@ static void task__free(struct sideband_store *store, struct sideband_task *task)
 {
 	if (task->fork)
 		task->fork->task = NULL;
-	sideband_store__put(store, task->fork);
-	sideband_store__put(store, task->comm);
-	sideband_store__put(store, task->exec_comm);
-	sideband_store__put(store, task->namespaces);
-	sideband_store__put(store, task->itrace);
+	sideband_record__put(store, task->fork);
+	sideband_record__put(store, task->comm);
+	sideband_record__put(store, task->exec_comm);
+	sideband_record__put(store, task->namespaces);
+	sideband_record__put(store, task->itrace);
 	list_del(&task->list);
 	sideband_ends__unwatch(&task->watched);
 	rb_erase(&task->rb, &store->tasks);
@@ -77,7 +77,7 @@ static void process__free(struct sideband_store *store, struct sideband_process 
 	store->stats.processes--;
 }
 
-/* The process with its leader goes when all have exited */
+/* The process is freed with its leader when all its threads have exited */
 static void process__put_if_gone(struct sideband_store *store, struct sideband_process *process)
 {
 	if (process->leader_exited && list_is_singular(&process->tasks))
@@ -96,8 +96,8 @@ static void task__end(struct sideband_store *store, struct sideband_task *task)
 }
 
 /*
- * A thread that is gone without an EXIT may have its leader's tid now, for an exec: then
- * it is all that the process has. So that one ends only when the leader's tid is gone, too.
+ * A thread that is gone without an EXIT may have got its leader's tid by an exec. Then it
+ * is the only thread of the process. So the process ends only when the leader's tid is gone.
  */
 void sideband_tasks__gone(struct sideband_store *store, struct sideband_task *task)
 {
@@ -107,7 +107,7 @@ void sideband_tasks__gone(struct sideband_store *store, struct sideband_task *ta
 		task__free(store, task);
 }
 
-/* Its tid is another's now: so it's gone, and as leader all of the process is */
+/* The tid has a new owner, so the task is gone; if it is a leader, the whole process is */
 static void task__replace(struct sideband_store *store, struct sideband_task *task)
 {
 	if (task == task->process->leader)
@@ -153,9 +153,9 @@ static struct sideband_process *store__add_process(struct sideband_store *store,
 }
 
 /*
- * The task that a record is about. If there is none, or one that is gone, then
- * a new one. Return 0 and no task if a new one has the tid already when @rec
- * comes, -ENOMEM without memory.
+ * Find the task that a record is about. If there is none, or it is gone, make a new
+ * one. Return 0 and no task if @rec comes late and the tid has a newer owner already,
+ * -ENOMEM if there is no memory.
  */
 static int store__get_task(struct sideband_store *store, u32 pid, u32 tid,
 			   const struct sideband_record *rec, struct sideband_task **taskp)
@@ -191,18 +191,18 @@ static int store__get_task(struct sideband_store *store, u32 pid, u32 tid,
 	return 0;
 }
 
-/* Put @rec in the place of an older one. Has it been put there? */
+/* Replace @old by @rec if @rec is newer. Return whether it was replaced. */
 static bool store__supersede(struct sideband_store *store, struct sideband_record **old,
 			     struct sideband_record *rec)
 {
 	if (*old && sideband_record__older(rec, *old))
 		return false;
-	sideband_store__put(store, *old);
-	*old = sideband_store__get(rec);
+	sideband_record__put(store, *old);
+	*old = sideband_record__get(rec);
 	return true;
 }
 
-/* An exec ends the other threads, whose exits are not all told, and all mappings */
+/* An exec ends all mappings and all other threads, not all of which have an EXIT record */
 static void process__exec(struct sideband_store *store, struct sideband_process *process,
 			  struct sideband_task *survivor, const struct sideband_record *rec)
 {
@@ -247,14 +247,14 @@ static int apply_mmap(struct sideband_store *store, struct sideband_record *rec)
 	if (exec && sideband_record__older(rec, exec))
 		return 0;
 	/*
-	 * Mappings are the process's. The thread may be gone at the time of a
-	 * dump and its tid another process's, that would get them then.
+	 * Mappings belong to the process. The thread may be gone at the time of a
+	 * dump, and its tid may belong to another process, which would get them.
 	 */
 	event->mmap.tid = event->mmap.pid;
 	return sideband_maps__insert(store, task->process, rec);
 }
 
-/* What the kernel's fork or clone does. Synthesized records only say who is. */
+/* Inherit as by fork() or clone(). Synthesized records only say which tasks exist. */
 static void task__inherit(struct sideband_store *store, struct sideband_task *task,
 			  const struct perf_record_fork *fork)
 {
@@ -264,7 +264,7 @@ static void task__inherit(struct sideband_store *store, struct sideband_task *ta
 	if (creator && creator != task && creator->process->pid == fork->ppid) {
 		task->ptid = creator->tid;
 		task->parent = creator->serial;
-		task->comm = creator->comm ? sideband_store__get(creator->comm) : NULL;
+		task->comm = creator->comm ? sideband_record__get(creator->comm) : NULL;
 	}
 	if (task != process->leader || (fork->header.misc & PERF_RECORD_MISC_FORK_EXEC))
 		return;
@@ -280,12 +280,12 @@ static void task__inherit(struct sideband_store *store, struct sideband_task *ta
 
 static void task__set_fork(struct sideband_task *task, struct sideband_record *rec)
 {
-	task->fork = sideband_store__get(rec);
+	task->fork = sideband_record__get(rec);
 	task->born = rec->time;
 	rec->task = task;
 }
 
-/* A fork of a task that is known by its records already, or that was replaced */
+/* Is this the FORK of a task that is known already from other records, or was replaced? */
 static bool task__late_fork(struct sideband_task *task, const struct perf_record_fork *fork,
 			    struct sideband_record *rec)
 {

@@ -5,12 +5,12 @@
  * The register holds the bits of Branch Trace Store, of the LBRs, of block
  * stepping and a few more. Each owner reads the register, changes its own bits
  * and writes it back. Interrupts are disabled, but an NMI may come in between,
- * and it may do the same: a gate pauses or resumes intel_bts in NMI context (see
- * Documentation/trace/perf-aux-action.rst). The write of what was read before
- * the NMI would undo it, for good.
+ * and writes it back. Interrupts are disabled, but an NMI may come in between and
+ * do the same: the PMI of intel_bts switches BTS off for good when the AUX area is
+ * full. Writing back the value from before the NMI would undo that.
  *
- * So the BTS bits are not taken from what was read, by nobody. Their owner keeps
- * them in debugctl_bts, and every writer puts in what it finds there:
+ * So no writer takes the BTS bits from what it read. Their owner keeps them in
+ * debugctl_bts, and every writer inserts them from there:
  *
  *	writer			NMI
  *
@@ -18,24 +18,25 @@
  *	W2  wrmsr(... | bts)	N1  debugctl_bts = new
  *	W3  debugctl_bts == bts	N2  W1 to W3 with the new value
  *
- * An NMI before W1 or after W3 doesn't matter. One between W1 and W2 is undone
- * by W2; W3 finds the new value and goes back to W1. One between W2 and W3 has W3
- * write its own value once more. If several NMIs come, and the last one leaves
- * debugctl_bts as it was at W1, then W2 has written what that one wants.
+ * An NMI before W1 or after W3 needs no care. If it comes between W1 and W2, W2
+ * undoes its write; W3 finds the new value and goes back to W1. If it comes between
+ * W2 and W3, W3 makes the writer write the new value once more. If several NMIs
+ * come and the last one leaves debugctl_bts as it was at W1, then W2 has written
+ * the value that this NMI wants.
  *
  * The same goes for an NMI that hits the owner between its N1 and N2: it finds
- * the new value, or puts in one of its own, which the owner finds at W1.
+ * the new value, or stores one of its own, which the owner finds at W1.
  *
- * This is for the BTS bits only. Of the others, a PMI can change LBR: up to version 3 of
- * architectural performance monitoring, the hardware clears it with a PMI if
- * FREEZE_LBRS_ON_PMI is set. (From version 4 on it freezes the LBRs by a bit of
+ * This protects the BTS bits only. Of the other bits, a PMI can change LBR: up to
+ * version 3 of architectural performance monitoring, the hardware clears it with a PMI
+ * if FREEZE_LBRS_ON_PMI is set. (From version 4 on it freezes the LBRs by a bit of
  * GLOBAL_STATUS. Intel SDM volume 3, "Streamlined Freeze_LBRs_On_PMI Operation", compares
- * the two.) The PMI handler sets it again, so that what the writer has read holds
- * true; unless the PMU is disabled. Then nobody but the writer that disables it, and is
- * about to clear LBR itself, can be interrupted with LBR set.
+ * the two.) The PMI handler sets LBR again, so the value that the writer has read stays
+ * correct, unless the PMU is disabled. Then the only writer that can be interrupted with
+ * LBR set is the one that disables the PMU, and it is about to clear LBR itself.
  *
- * All of it is on one CPU, so program order is all the order there has to be.
- * wrmsr() is a compiler barrier.
+ * All accesses are on one CPU, so program order is enough. wrmsr() is a compiler
+ * barrier.
  */
 #ifndef _ASM_X86_DEBUGCTL_H
 #define _ASM_X86_DEBUGCTL_H
@@ -62,8 +63,8 @@ DECLARE_PER_CPU(unsigned long, debugctl_bts);
  * @debugctl: value as read from the register, with the changes of the caller.
  *	      The BTS bits in it are ignored.
  *
- * In line and without taken branches up to the write: it also ends the record of
- * the LBRs, see intel_pmu_snapshot_branch_stack().
+ * Inlined, and without taken branches up to the write: the write also ends what the
+ * LBRs record, see intel_pmu_snapshot_branch_stack().
  *
  * Context: any. The caller stays on its CPU from reading to writing.
  */
@@ -94,8 +95,8 @@ static inline void update_debugctlmsr(unsigned long debugctl)
  * debugctl_restore - write DEBUGCTL after something has cleared it
  * @debugctl: value from before
  *
- * After a VM exit, that is. An NMI may have turned BTS on since @debugctl was
- * read, so a value of zero is no reason to leave the register alone.
+ * That is, after a VM exit. An NMI may have turned BTS on since @debugctl was
+ * read, so write the register even if @debugctl is zero.
  *
  * Context: as debugctl_write().
  */

@@ -129,7 +129,7 @@ unsigned int pmus_init(void)
 		if (nr_pmus < MAX_PMUS && strcmp(names[j]->d_name, "kprobe") &&
 		    strlen(names[j]->d_name) < sizeof(pmu->name) &&
 		    read_line(line, sizeof(line), PMU_DIR, names[j]->d_name, "type")) {
-			strcpy(pmu->name, names[j]->d_name);
+			memcpy(pmu->name, names[j]->d_name, strlen(names[j]->d_name) + 1);
 			pmu->type = atoi(line);
 			classify(pmu);
 			read_fields(pmu);

@@ -33,7 +33,7 @@ while read -r mutant options what; do
 	expect refuted "mutant: $what" output_shared -DMUTANT_"$mutant" ${options//,/ }
 done <<-END_OF_MUTANTS
 	NEST_TO_ZERO -DSTART=0 publishes when nobody is in flight
-	LOOK_FIRST -DSTART=0 looks for what is complete before it commits
+	SCAN_FIRST -DSTART=0 scans for what is complete before it commits
 	RESERVED_FIRST -DSTART=1,-DLARGE=1 loads what is reserved before what is committed
 	NO_CUT -DSTART=0 publishes complete blocks without regard to records
 	PLAIN_STORE -DSTART=0 stores data_head without cmpxchg

@@ -191,8 +191,8 @@ inline commit()
 #define COMMITTED	committed[block_of(pos)]
 #endif
 
-/* What it finds is [was, pos) in complete blocks, and [was, upto) to be shown. */
-inline look()
+/* What it finds is [was, pos) in complete blocks, and [was, until) for data_head. */
+inline scan_complete()
 {
 #ifdef MUTANT_COMMITTED_FIRST
 	atomic { stop = committed[0]; seen = committed[1] };
@@ -200,7 +200,7 @@ inline look()
 	atomic {
 		was = complete;						/* F */
 		pos = was;
-		upto = was;
+		until = was;
 		assert(COMMITTED >= lap(pos))
 	}
 #ifdef MUTANT_RESERVED_FIRST
@@ -215,17 +215,17 @@ inline look()
 	:: atomic {
 			pos != was + SIZE && COMMITTED - lap(pos) >= BLOCK;
 		}							/* G */
-		d_step { upto = cut[block_of(pos)]; pos = pos + BLOCK }
+		d_step { until = cut[block_of(pos)]; pos = pos + BLOCK }
 	od;
 	atomic {
 #ifndef MUTANT_RESERVED_FIRST
 		stop = reserved;					/* H */
 #endif
 		if
-		:: pos != was + SIZE && stop - pos == bytes -> upto = stop
+		:: pos != was + SIZE && stop - pos == bytes -> until = stop
 		:: else ->
 			if
-			:: upto > pos -> upto = was
+			:: until > pos -> until = was
 			:: else
 			fi
 		fi
@@ -248,22 +248,22 @@ inline publish()
 	}
 	do
 #ifdef MUTANT_BOUND_FIRST
-	:: atomic { upto > was -> limit = reserved };
+	:: atomic { until > was -> limit = reserved };
 		seen = data_head;
 #else
-	:: atomic { upto > was -> seen = data_head };			/* J */
+	:: atomic { until > was -> seen = data_head };			/* J */
 		limit = reserved;					/* K */
 #endif
 		atomic {						/* L */
 			if
-			:: seen >= upto && seen <= limit -> break
-			:: (seen < upto || seen > limit) && PAGE_IS_AS_SEEN ->
-				data_head = upto;
+			:: seen >= until && seen <= limit -> break
+			:: (seen < until || seen > limit) && PAGE_IS_AS_SEEN ->
+				data_head = until;
 				break
 			:: else
 			fi
 		}
-	:: atomic { upto <= was -> break }
+	:: atomic { until <= was -> break }
 	od
 }
 
@@ -290,8 +290,8 @@ inline write_record()
 #endif
 	reserve();
 	store();
-#ifdef MUTANT_LOOK_FIRST
-	look();
+#ifdef MUTANT_SCAN_FIRST
+	scan_complete();
 	atomic { bytes = pos; pos = head };
 	commit();
 	pos = bytes;
@@ -302,12 +302,12 @@ inline write_record()
 		was = 0;
 		pos = 0;
 		if
-		:: nest == 1 -> was = complete; upto = reserved; pos = block_start(upto)
+		:: nest == 1 -> was = complete; until = reserved; pos = block_start(until)
 		:: else
 		fi
 	};
 #else
-	look();
+	scan_complete();
 #endif
 #endif
 	publish();
@@ -318,13 +318,13 @@ out:	skip;
 #endif
 	d_step {
 		check_delay();
-		head = 0; limit = 0; tail = 0; pos = 0; stop = 0; was = 0; upto = 0;
+		head = 0; limit = 0; tail = 0; pos = 0; stop = 0; was = 0; until = 0;
 		bytes = 0; seen = 0; size = 0; room = false
 	}
 }
 
 #define LOCALS									\
-	byte head, limit, tail, size, pos, stop, was, upto, bytes, seen, n;	\
+	byte head, limit, tail, size, pos, stop, was, until, bytes, seen, n;	\
 	bool room
 
 proctype cpu0() provided (!nmi)

@@ -237,7 +237,7 @@ static void count_records(u64 *written, u64 *lost, u64 *nested)
 	}
 }
 
-static const char *judge(struct reader *reader, u64 *written, u64 *lost, u64 *nested)
+static const char *check(struct reader *reader, u64 *written, u64 *lost, u64 *nested)
 {
 	const char *error;
 	u64 laps;
@@ -290,7 +290,7 @@ static void run_storm(const struct storm *this_storm)
 		cpus[i].event.attr.wakeup_events = storm->wakeup_events;
 	reader_init(&reader);
 	run_threads(&reader);
-	error = judge(&reader, &written, &lost, &nested);
+	error = check(&reader, &written, &lost, &nested);
 	report(error, written, lost, nested);
 	buffer_free();
 }

@@ -19,7 +19,7 @@
 #include <linux/perf_event.h>
 #include "sideband-store.h"
 #include "sideband_history.h"
-#include "snapshot-ring.h"
+#include "memory-ring.h"
 
 /* As perf record has it */
 #define PRUNE_AT	4096
@@ -29,11 +29,8 @@
 #define TIMES		8
 #define SECOND		1000000000ULL
 
-/* The store's allocations, see the Makefile */
-long fail_allocation = -1;
-
 struct player {
-	struct snapshot_ring *ring;
+	struct memory_ring *ring;
 	struct sideband_store *store;
 	u64 sample_type;
 	bool keep;
@@ -48,14 +45,14 @@ static bool wants(const union perf_event *event)
 	return sideband_store__wants(event);
 }
 
-static int fold(void *priv, const union perf_event *event, u64 round)
+static int evict(void *priv, const union perf_event *event, u64 round)
 {
 	struct player *p = priv;
 
 	if (!p->keep)
 		return 0;
 	p->unpruned++;
-	return sideband_store__fold(p->store, event, sideband_store__time(p->store, event), round);
+	return sideband_store__add(p->store, event, sideband_store__time(p->store, event), round);
 }
 
 static void left(void *priv, u64 round)
@@ -66,10 +63,10 @@ static void left(void *priv, u64 round)
 	if (p->unpruned < PRUNE_AT)
 		return;
 	p->unpruned = 0;
-	sideband_store__prune(p->store, round, snapshot_ring__round(p->ring));
+	sideband_store__prune(p->store, round, memory_ring__round(p->ring));
 }
 
-static const struct snapshot_ring_ops ops = { .wants = wants, .fold = fold, .left = left, };
+static const struct memory_ring_ops ops = { .wants = wants, .evict = evict, .left = left, };
 
 static void run_others(struct player *p)
 {
@@ -109,15 +106,15 @@ static int play(struct player *p, unsigned char *pos, unsigned char *end)
 			}
 			continue;
 		}
-		if (snapshot_ring__append(p->ring, from, pos - from))
+		if (memory_ring__append(p->ring, from, pos - from))
 			return -1;
 		from = pos + event->header.size;
 		if (event->header.type == PERF_RECORD_FINISHED_ROUND) {
-			snapshot_ring__end_round(p->ring);
+			memory_ring__end_round(p->ring);
 			run_others(p);
 		}
 	}
-	return snapshot_ring__append(p->ring, from, pos - from);
+	return memory_ring__append(p->ring, from, pos - from);
 }
 
 /* A file of one event begins with: magic, size, that of an attr, where attrs and data are */
@@ -130,7 +127,7 @@ static int play_file(struct player *p, unsigned char *file, size_t size)
 
 	p->sample_type = ((struct perf_event_attr *)(file + header[3]))->sample_type;
 	p->store = sideband_store__new(p->sample_type, NULL, NULL);
-	p->ring = snapshot_ring__new(RING_SIZE, &ops, p);
+	p->ring = memory_ring__new(RING_SIZE, &ops, p);
 	for (i = 0; i < TIMES && !err; i++) {
 		memcpy(copy, file, size);
 		err = play(p, copy + header[5], copy + header[5] + header[6]);
@@ -155,7 +152,7 @@ int main(int argc, char **argv)
 	if (file == MAP_FAILED || play_file(p, file, st.st_size))
 		return EXIT_FAILURE;
 	printf("%" PRIu64 "\n", p->records);
-	snapshot_ring__delete(p->ring);
+	memory_ring__delete(p->ring);
 	sideband_store__delete(p->store);
 	return EXIT_SUCCESS;
 }

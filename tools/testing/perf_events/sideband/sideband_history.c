@@ -13,6 +13,7 @@
 #include "sideband-store.h"
 #include "sideband_history.h"
 #include "sideband_playback.h"
+#include "../perf_alloc.h"
 
 #define CPUS		3
 #define MSEC		1000000ULL
@@ -182,7 +183,7 @@ static void emit_mmap(struct history *h, int tid, bool timed)
 	event->mmap2.start = page * WORLD_PAGE;
 	event->mmap2.len = (i - page) * WORLD_PAGE;
 	event->mmap2.pgoff = h->serial;
-	strcpy(event->mmap2.filename, "/bin/x");
+	memcpy(event->mmap2.filename, "/bin/x", sizeof("/bin/x"));
 	emit(h, event, offsetof(struct perf_record_mmap2, filename) + 8, thread->pid, tid, timed);
 }
 
@@ -498,10 +499,10 @@ static const struct sideband_ops system_ops = {
 
 /* ---- perf record */
 
-static void fold(struct history *h, const struct item *item)
+static void add(struct history *h, const struct item *item)
 {
 	if (item->event)
-		sideband_store__fold(h->store, item->event, item->time, item->round);
+		sideband_store__add(h->store, item->event, item->time, item->round);
 }
 
 /* Let go of the oldest records of the ring */
@@ -510,7 +511,7 @@ static void evict(struct history *h, size_t nr)
 	size_t i;
 
 	for (i = 0; i < nr; i++)
-		fold(h, &h->ring.item[i]);
+		add(h, &h->ring.item[i]);
 	items__drop_first(&h->ring, nr);
 	h->unpruned += nr;
 	if (h->unpruned < h->prune_at)
@@ -665,7 +666,7 @@ static bool holds_what_lives(struct history *h, unsigned int tasks, unsigned int
 {
 	const struct sideband_store_stats *stats = sideband_store__stats(h->store);
 
-	if (stats->folded != stats->superseded + stats->records)
+	if (stats->added != stats->superseded + stats->records)
 		return false;
 	if (h->lossy)
 		return stats->tasks >= tasks && stats->processes >= processes;
@@ -705,7 +706,7 @@ static void check_bounds(struct history *h)
 			       h->name, stats->tasks, tasks, stats->processes, processes,
 			       stats->records, records);
 	}
-	h->count->folded += stats->folded;
+	h->count->added += stats->added;
 	h->count->superseded += stats->superseded;
 }
 
@@ -857,7 +858,7 @@ void garbage__run(struct choices *choices, unsigned int steps, struct history_co
 		if (!choose(choices, 64))
 			fail_allocation = choose(choices, 32);
 		fill_garbage(choices, &buffer);
-		sideband_store__fold(store, (void *)&buffer, garbage_time(choices, &time), round);
+		sideband_store__add(store, (void *)&buffer, garbage_time(choices, &time), round);
 		round += !choose(choices, 4);
 		if (!choose(choices, 4))
 			sideband_store__prune(store, round - choose(choices, 3), round);
@@ -865,9 +866,9 @@ void garbage__run(struct choices *choices, unsigned int steps, struct history_co
 			garbage_dump(store, choices);
 	}
 	fail_allocation = -1;
-	count->folded += stats->folded;
+	count->added += stats->added;
 	count->superseded += stats->superseded;
-	count->leaks += stats->folded < stats->superseded + stats->records ||
-			stats->folded > stats->superseded + stats->records + stats->failed;
+	count->leaks += stats->added < stats->superseded + stats->records ||
+			stats->added > stats->superseded + stats->records + stats->failed;
 	sideband_store__delete(store);
 }

@@ -22,7 +22,7 @@ struct history_count {
 	unsigned long wrong;		/* that did not resolve as expected */
 	unsigned long leaks;		/* what the store held on to for nothing */
 	unsigned long dumps;
-	unsigned long folded, superseded, inherited, reused, gone;
+	unsigned long added, superseded, inherited, reused, gone;
 };
 
 /*
@@ -35,8 +35,5 @@ void history__run(struct choices *choices, unsigned int steps, struct history_co
 
 /* Records of arbitrary content, and no memory now and then */
 void garbage__run(struct choices *choices, unsigned int steps, struct history_count *count);
-
-/* After how many allocations one fails, negative: none does */
-extern long fail_allocation;
 
 #endif

@@ -11,9 +11,6 @@
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
-/* The store's allocations, see the Makefile */
-long fail_allocation = -1;
-
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
 	struct choices choices = { .data = data, .size = size, .random = size | 1, };

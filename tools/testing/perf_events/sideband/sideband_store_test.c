@@ -13,7 +13,6 @@
 #include "../tap.h"
 
 int tap_count, tap_failed;
-long fail_allocation = -1;
 
 static void test_histories(unsigned int nr, u64 seed)
 {
@@ -35,8 +34,8 @@ static void test_histories(unsigned int nr, u64 seed)
 	tap_result(!count.leaks, "the store holds what lives, %lu times not", count.leaks);
 	tap_result(count.samples > 100 * nr && count.superseded > 100 * nr &&
 		   count.inherited > nr / 10 && count.reused > 10 * nr && count.gone > nr,
-		   "it was worth while: %lu folded, %lu superseded, %lu inherited, %lu ids reused, %lu gone",
-		   count.folded, count.superseded, count.inherited, count.reused, count.gone);
+		   "it was worth while: %lu added, %lu superseded, %lu inherited, %lu ids reused, %lu gone",
+		   count.added, count.superseded, count.inherited, count.reused, count.gone);
 }
 
 static void test_garbage(unsigned int nr, u64 seed)
@@ -50,8 +49,8 @@ static void test_garbage(unsigned int nr, u64 seed)
 		garbage__run(&choices, 1000, &count);
 	}
 	tap_result(!count.leaks && count.superseded,
-		   "garbage and no memory: %lu folded, %lu superseded, %lu miscounted",
-		   count.folded, count.superseded, count.leaks);
+		   "garbage and no memory: %lu added, %lu superseded, %lu miscounted",
+		   count.added, count.superseded, count.leaks);
 }
 
 int main(int argc, char **argv)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which combinations of aux_start_paused, aux_pause and aux_resume the kernel
- * takes, and with which error it refuses the others.
+ * Combinations of aux_start_paused, aux_pause and aux_resume that the kernel
+ * accepts, and the errors with which it refuses the others.
  *
- * Expected: each test passes. A kernel without the feature takes the bits of
- * aux_action for reserved ones and refuses all of them with EINVAL.
+ * Expected: each test passes. To a kernel without the feature the bits of
+ * aux_action are reserved: it refuses all of them with EINVAL.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,11 +16,11 @@
 #include <sys/wait.h>
 
 #include "../kselftest_harness.h"
-#include "aux_common.h"
+#include "aux_trace.h"
 
 PROGRAM_NEEDS(lacks_test_pmus())
 
-/* The event as a gate of each kind, in a group of this leader */
+/* The event as a resume gate and as a pause gate, in a group of this leader */
 static void expect_gates(struct __test_metadata *_metadata,
 			 struct perf_event_attr *attr, int leader, int error)
 {
@@ -94,12 +94,12 @@ TEST_F(aux_errors, gate_with_aux_output)
 	self->attr.aux_output = 1;
 	expect_gates(_metadata, &self->attr, self->leader, EOPNOTSUPP);
 
-	/* Both at once are wrong in two ways: EOPNOTSUPP comes first. */
+	/* Two errors at once: EOPNOTSUPP comes first. */
 	self->attr.aux_pause = 1;
 	EXPECT_EQ(perf_try_open(&self->attr, self->leader), EOPNOTSUPP);
 }
 
-/* A PMU that can have aux_output gets as far as to the check of both. */
+/* A PMU that supports aux_output reaches the check of both. */
 TEST_F(aux_errors, gate_with_aux_output_that_the_pmu_can)
 {
 	attr_init(&self->attr, pmu_type("test_nmi"));
@@ -187,7 +187,7 @@ TEST_F(aux_errors, aux_event_as_its_own_gate)
 	EXPECT_EQ(perf_try_open(&aux, -1), EINVAL);
 }
 
-/* A counter that doesn't sample never overflows; it is taken all the same. */
+/* A counter that doesn't sample never overflows; it is accepted nevertheless. */
 TEST_F(aux_errors, gate_that_only_counts)
 {
 	self->attr.sample_period = 0;
@@ -212,8 +212,8 @@ TEST_F(aux_errors, reserved_bits)
 }
 
 /*
- * The PMU of the leader has one event per task, so this one is refused at the very
- * end. It must not keep the leader alive: the teardown counts.
+ * The leader's PMU has one event per task, so this one is refused at the very end.
+ * It must not keep the leader alive: the teardown checks that no event is left.
  */
 TEST_F(aux_errors, gate_that_is_exclusive)
 {
@@ -223,7 +223,7 @@ TEST_F(aux_errors, gate_that_is_exclusive)
 	EXPECT_EQ(perf_try_open(&self->attr, self->leader), EBUSY);
 }
 
-/* A CPU that goes offline takes its events out of their context, for good. */
+/* When a CPU goes offline, its events leave their context for good. */
 TEST_F(aux_errors, leader_whose_cpu_was_offline)
 {
 	struct perf_event_attr aux, plain;
@@ -273,7 +273,7 @@ TEST_F(aux_errors, counter_of_the_kernel)
 
 /*
  * An event that remove_on_exec took out of its context is refused as a leader:
- * nothing would ever schedule a group behind it.
+ * its group would never be scheduled.
  */
 TEST_F(aux_errors, leader_removed_by_exec)
 {
@@ -296,13 +296,13 @@ TEST_F(aux_errors, leader_removed_by_exec)
 	leader = perf_open(&aux, child, -1, -1);
 	ASSERT_GE(leader, 0);
 
-	/* Before the exec, it takes siblings, as any leader. */
+	/* Before the exec, it accepts siblings, as any leader does. */
 	software(&plain);
 	plain.remove_on_exec = 1;
 	sibling = perf_open(&plain, child, -1, leader);
 	EXPECT_GE(sibling, 0);
 
-	/* Stops with SIGTRAP when the exec is through. */
+	/* Stops with SIGTRAP after the exec. */
 	ASSERT_EQ(ptrace(PTRACE_CONT, child, NULL, NULL), 0);
 	ASSERT_EQ(waitpid(child, &status, 0), child);
 	ASSERT_TRUE(WIFSTOPPED(status));

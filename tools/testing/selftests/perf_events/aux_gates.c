@@ -2,9 +2,9 @@
 /*
  * AUX area tracing gated by events of every kind.
  *
- * Expected: tracing is on between a resume and the pause that follows it, and
- * nowhere else, as the gates' samples and the trace itself tell by their times.
- * Also when nobody sees the gate's sample.
+ * Expected: tracing is on between a resume and the pause that follows it, and at
+ * no other time. The times in the gates' samples and in the trace show that. It
+ * also holds when the gate's sample is lost or unwanted.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,14 +20,14 @@
 #include <sys/syscall.h>
 
 #include "../kselftest_harness.h"
-#include "aux_common.h"
+#include "aux_trace.h"
 
 PROGRAM_NEEDS(lacks_test_pmus())
 
 #define ROUNDS		20
 #define WINDOW_NS	100000
 
-/* --- Places that gates are put on, and how to get there --- */
+/* --- Places for gates, and how to reach them --- */
 
 static __u64 watched;
 
@@ -66,8 +66,8 @@ static int setup_uprobe(struct aux_spec *spec)
 	if (type < 0 || readlink("/proc/self/exe", exe, sizeof(exe) - 1) < 0)
 		return -1;
 
-	attr_probe(&spec->resume, type, exe, file_offset(marker_resume));
-	attr_probe(&spec->pause, type, exe, file_offset(marker_pause));
+	attr_probe(&spec->resume, type, exe, file_offset(probed_first));
+	attr_probe(&spec->pause, type, exe, file_offset(probed_second));
 
 	return 0;
 }
@@ -75,9 +75,9 @@ static int setup_uprobe(struct aux_spec *spec)
 static void fire_function(bool resume)
 {
 	if (resume)
-		marker_resume();
+		probed_first();
 	else
-		marker_pause();
+		probed_second();
 }
 
 /* Page faults in user mode resume, page faults in the kernel pause. */
@@ -104,7 +104,7 @@ static void fire_fault(bool resume)
 		return;
 	}
 
-	/* The kernel writes the descriptors to a page that isn't there. */
+	/* The kernel writes the descriptors to a page that isn't present. */
 	syscall(__NR_pipe2, page, 0);
 	memcpy(fds, page, sizeof(fds));
 	close(fds[0]);
@@ -125,9 +125,9 @@ static void fire_nmi(bool resume)
 }
 
 /*
- * One breakpoint at a time, against an NMI: QEMU 7.2 reports the one that was
- * hit before together with the one that is hit. Now and then it swallows a hit:
- * there is no sample then either. That is what ->swallowed is for.
+ * One breakpoint and one NMI, not two breakpoints: QEMU 7.2 reports a hit together
+ * with the previous one. Now and then it swallows a hit: then there is no sample
+ * either. ->swallowed allows for that.
  */
 static void write_watched(void)
 {
@@ -204,8 +204,8 @@ static long gates_finish(struct gates *gates)
 }
 
 /*
- * The accounting is exact: what the gates counted is what was asked for, and
- * nothing of it is left to do.
+ * The accounting is exact: each overflow that the gates counted is a request, and
+ * none is pending.
  */
 static void expect_exact(struct __test_metadata *_metadata,
 			 const struct gates *gates)
@@ -215,7 +215,7 @@ static void expect_exact(struct __test_metadata *_metadata,
 	EXPECT_EQ(aux_actions_read(&gates->group, &act), 0);
 	EXPECT_EQ(act.requested, perf_count(gates->group.resume) +
 				 perf_count(gates->group.pause));
-	EXPECT_EQ(act.requested, act.carried + act.superseded);
+	EXPECT_EQ(act.requested, act.executed + act.superseded);
 	EXPECT_EQ(act.pending, 0);
 }
 
@@ -298,16 +298,16 @@ FIXTURE_SETUP(aux_gate)
 	gates_init(gates);
 	gates->spec.pmu = variant->pmu;
 	if (variant->setup(&gates->spec))
-		SKIP_SETUP("no %s", variant->needs);
+		SKIP(return, "no %s", variant->needs);
 
 	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
 	if (aux_group_open(&gates->group, &gates->spec)) {
-		/* A PMU that the machine lacks, and nothing else */
+		/* Only a missing PMU is a reason to skip. */
 		if (errno == ENOENT || errno == ENODEV)
-			SKIP_SETUP("no %s", variant->needs);
+			SKIP(return, "no %s", variant->needs);
 		ASSERT_EQ(errno, 0);
 	}
-	/* Page in what the tests touch: page faults may be gates. */
+	/* Fault in what the tests touch: page faults may be gates. */
 	variant->fire(true);
 	spin_ns(1);
 	variant->fire(false);
@@ -335,7 +335,7 @@ TEST_F(aux_gate, windows)
 	regions = gates_finish(&self->gates);
 	ASSERT_GE(regions, ROUNDS - variant->swallowed)
 		TH_LOG("%s", self->gates.trace.error);
-	/* Some of the DATA of windows that were so much longer than a period */
+	/* At least some DATA: the windows are much longer than a period. */
 	EXPECT_GE(self->gates.trace.packets, regions * 5);
 	expect_exact(_metadata, &self->gates);
 }
@@ -361,7 +361,7 @@ TEST_F(aux_gate, start_paused)
 	expect_exact(_metadata, &self->gates);
 }
 
-/* Paused is a level: what began twice ends at the first pause. */
+/* Paused is a state, not a count: after two resumes the first pause acts. */
 TEST_F(aux_gate, nested_regions)
 {
 	long regions;
@@ -384,7 +384,7 @@ TEST_F(aux_gate, nested_regions)
 	expect_exact(_metadata, &self->gates);
 }
 
-/* --- Gates in special conditions: the action happens all the same --- */
+/* --- Gates in special conditions: the action happens nevertheless --- */
 
 FIXTURE(aux_gate_nmi)
 {
@@ -395,7 +395,7 @@ FIXTURE(aux_gate_nmi)
 FIXTURE_SETUP(aux_gate_nmi)
 {
 	gates_init(&self->gates);
-	/* Of the CPU, not of a task: so no window is cut by a switch of tasks. */
+	/* A CPU event: context switches don't cut windows. */
 	self->gates.spec.pid = -1;
 	self->gates.spec.cpu = nth_cpu(0);
 	ASSERT_EQ(setup_nmi(&self->gates.spec), 0);
@@ -438,7 +438,7 @@ TEST_F(aux_gate_nmi, start_running)
 	expect_exact(_metadata, &self->gates);
 }
 
-/* One NMI is the overflow of both gates: windows without a length. */
+/* One NMI is the overflow of both gates: windows of zero length. */
 TEST_F(aux_gate_nmi, zero_length_windows)
 {
 	unsigned int i;
@@ -459,8 +459,8 @@ TEST_F(aux_gate_nmi, zero_length_windows)
 }
 
 /*
- * Periods that have nothing to do with each other. In 15 NMIs, 3 pauses end a
- * region each, whichever of the two gates is first when both overflow.
+ * Coprime periods. In 15 NMIs, 3 pauses end a region each, whichever gate comes
+ * first when both overflow.
  */
 TEST_F(aux_gate_nmi, independent_periods)
 {
@@ -477,7 +477,7 @@ TEST_F(aux_gate_nmi, independent_periods)
 	regions = gates_finish(&self->gates);
 	ASSERT_GE(regions, 300)
 		TH_LOG("%s", self->gates.trace.error);
-	/* The last one may be open still. */
+	/* The last one may still be open. */
 	EXPECT_LE(regions, 301);
 }
 
@@ -516,8 +516,8 @@ TEST_F(aux_gate_nmi, gates_without_output)
 	struct aux_group *group = &self->gates.group;
 
 	open_and_enable(_metadata, &self->gates);
-	ASSERT_EQ(ioctl(group->resume, PERF_EVENT_IOC_SET_OUTPUT, -1L), 0);
-	ASSERT_EQ(ioctl(group->pause, PERF_EVENT_IOC_SET_OUTPUT, -1L), 0);
+	ASSERT_EQ(perf_set_output(group->resume, -1), 0);
+	ASSERT_EQ(perf_set_output(group->pause, -1), 0);
 	three_windows();
 	expect_three_windows(_metadata, &self->gates);
 
@@ -560,7 +560,7 @@ static int load_bpf_no(void)
 	return syscall(__NR_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
 }
 
-/* A BPF program on the gate doesn't want the sample. */
+/* A BPF program on the gate drops the sample. */
 TEST_F(aux_gate_nmi, bpf_says_no)
 {
 	struct aux_group *group = &self->gates.group;
@@ -585,7 +585,7 @@ TEST_F(aux_gate_nmi, bpf_says_no)
 	close(prog);
 }
 
-/* What gates ask for before the AUX event has a buffer is not forgotten. */
+/* A request from before the AUX event has a buffer is not forgotten. */
 TEST_F(aux_gate_nmi, resume_before_mmap)
 {
 	self->gates.spec.no_map = true;
@@ -654,7 +654,7 @@ FIXTURE_TEARDOWN(aux_gate_throttled)
 	gates_close(&self->gates);
 }
 
-/* A throttled NMI gate is stopped: what it still counts, it does. */
+/* A throttled NMI gate is stopped. Each overflow that it counts still acts. */
 TEST_F(aux_gate_throttled, nmi)
 {
 	setup_nmi(&self->gates.spec);
@@ -670,8 +670,8 @@ TEST_F(aux_gate_throttled, nmi)
 }
 
 /*
- * A software gate goes on while it is throttled, without samples. The run time
- * of the scheduler's statistics overflows many times at once, as it takes.
+ * A software gate goes on while it is throttled, without samples. One event of
+ * sched_stat_runtime overflows many times, which throttling needs.
  */
 TEST_F(aux_gate_throttled, software)
 {
@@ -690,7 +690,7 @@ TEST_F(aux_gate_throttled, software)
 				   gates->group.resume_id)) {
 		ASSERT_LT(clock_ns(), end)
 			TH_LOG("not throttled within ten seconds");
-		/* Throttled in here, and used again before the next tick. */
+		/* Throttled in here, and hit again before the next tick */
 		spin_ns(300000);
 		sched_yield();
 		spin_ns(300000);
@@ -704,7 +704,7 @@ TEST_F(aux_gate_throttled, software)
 
 	samples = perf_records_count(&gates->records, PERF_RECORD_SAMPLE, 0);
 	EXPECT_GT(act.requested, samples);
-	EXPECT_EQ(act.requested, act.carried + act.superseded);
+	EXPECT_EQ(act.requested, act.executed + act.superseded);
 }
 
 TEST_HARNESS_MAIN

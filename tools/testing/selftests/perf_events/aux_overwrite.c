@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The AUX area in overwrite mode, as documented: a read-only mapping makes new
- * data go over old, aux_tail is ignored, aux_head is an offset inside the area,
- * nobody is woken up, and each AUX record says so in its flags.
+ * The AUX area in overwrite mode, as documented: with a read-only mapping new data
+ * overwrites old, aux_tail is ignored, aux_head is an offset inside the area,
+ * there are no wake-ups, and each AUX record has the flag.
  *
  * Expected: each test passes. A second fixture runs the same workload on a
  * normal mapping, to show that the checks can tell the two modes apart.
@@ -13,10 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <sys/ioctl.h>
 
 #include "../kselftest_harness.h"
-#include "aux_common.h"
+#include "aux_trace.h"
 
 PROGRAM_NEEDS(lacks_test_pmus())
 
@@ -52,7 +51,7 @@ static void init_spec(struct aux_spec *spec, const char *pmu, bool overwrite)
 {
 	memset(spec, 0, sizeof(*spec));
 	spec->pmu = pmu;
-	/* Of the CPU, not of a task: nothing but the tests stops it. */
+	/* A CPU event: only the tests stop it. */
 	spec->pid = -1;
 	spec->cpu = nth_cpu(0);
 	spec->overwrite = overwrite;
@@ -108,7 +107,7 @@ TEST_F(aux_overwrite, newest_data_up_to_head)
 		  self->trace.next_seq * 32 % self->group.area_size);
 }
 
-/* What comes after disable and enable goes on where it stopped. */
+/* After disable and enable, the stream goes on where it stopped. */
 TEST_F(aux_overwrite, goes_on_after_disable)
 {
 	__u64 seq;
@@ -124,7 +123,7 @@ TEST_F(aux_overwrite, goes_on_after_disable)
 	}
 }
 
-/* Whatever user space writes there: nothing stops, and nothing is kept. */
+/* Whatever user space writes to aux_tail: nothing stops, and nothing is kept. */
 TEST_F(aux_overwrite, tail_is_ignored)
 {
 	static const __u64 tails[] = {
@@ -157,7 +156,7 @@ TEST_F(aux_overwrite, no_wakeups)
 	EXPECT_FALSE(woken_up(self->group.aux));
 }
 
-/* Every AUX record that there is has the flag, and lies in the area. */
+/* Every AUX record has the flag, and lies in the area. */
 TEST_F(aux_overwrite, flag_on_records)
 {
 	const struct perf_record *rec;
@@ -211,7 +210,7 @@ static size_t gated_windows(const struct aux_trace *trace)
 
 /*
  * Gates work as in normal mode. The area holds 26 ms of windows: if the machine
- * stalls for that long in one of them, the others are overwritten.
+ * stalls that long in one window, the others are overwritten.
  */
 TEST_F(aux_overwrite, gates)
 {
@@ -269,7 +268,7 @@ static bool was_truncated(const struct perf_records *records)
 	return false;
 }
 
-/* One packet alone may be left: no room for START and STOP. */
+/* Room for one packet may be left: START and STOP need two. */
 static int wait_until_full(const struct aux_group *group)
 {
 	__u64 end = clock_ns() + 10000000000ULL;
@@ -302,9 +301,9 @@ TEST_F(aux_normal, stops_when_full)
 }
 
 /*
- * A window of three packets and many of two leave no room at all, as one packet of the
- * area is never used, and the next resume finds that. Unless a tick comes first, and
- * disables the event, or the machine stalls in a window.
+ * A window of three packets and many of two fill the area to the last packet, as one
+ * packet of it is never used. The next resume finds no room, unless a tick disables the
+ * event first, or the machine stalls in a window.
  */
 TEST_F(aux_normal, full_of_windows)
 {
@@ -331,7 +330,7 @@ TEST_F(aux_normal, full_of_windows)
 	EXPECT_GE(gated_windows(&self->trace), 9U * windows);
 }
 
-/* With room again, aux_head counts on: no offset, and nothing is missing. */
+/* With room again, aux_head counts on: it isn't an offset, and nothing is missing. */
 TEST_F(aux_normal, goes_on_when_read)
 {
 	int i;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * AUX sampling in a group that is gated as well. A sample switches the trace off
- * and on again, so the two have to know of each other.
+ * and on again, which must not undo a gate.
  *
- * Expected: each sample holds the newest packets, without a gap; one taken while
- * tracing is paused doesn't make it run, one taken while it runs doesn't end it.
+ * Expected: each sample holds the newest packets, without a gap. A sample taken while
+ * the trace is paused doesn't resume it, one taken while it runs doesn't pause it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
-#include "aux_common.h"
+#include "aux_trace.h"
 
 PROGRAM_NEEDS(lacks_test_pmus())
 
@@ -41,7 +41,7 @@ FIXTURE_SETUP(aux_sample)
 	struct perf_event_attr attr;
 
 	memset(s, 0, sizeof(*s));
-	/* Of the CPU, not of a task: so no window is cut by a switch of tasks. */
+	/* A CPU event: context switches don't cut windows. */
 	s->spec.pid = -1;
 	s->spec.cpu = nth_cpu(0);
 	s->spec.overwrite = true;
@@ -120,7 +120,7 @@ TEST_F(aux_sample, samples_and_gates)
 	ASSERT_EQ(aux_trace_read_overwrite(&s->trace, &s->group), 0)
 		TH_LOG("%s", s->trace.error);
 
-	/* Samples don't show in the windows: those of the gates are left. */
+	/* Samples don't split windows: only the gates do. */
 	ASSERT_EQ(s->trace.nr, ROUNDS);
 	for (i = 0; i < ROUNDS; i++) {
 		EXPECT_EQ(s->trace.win[i].opened_by, TEST_PERF_AUX_BY_RESUME);
@@ -129,9 +129,9 @@ TEST_F(aux_sample, samples_and_gates)
 }
 
 /*
- * The driver of a PMU that can't pause is the same code as that of one that can, and
- * holds off gates that it can't have. A sample in the middle of what it does is no
- * reason to tell it to pause or to resume.
+ * A PMU that can't pause has the same driver code as one that can: it holds off
+ * gates, although it has none. A sample in the middle of that must not make the core
+ * call it for a pause or a resume.
  */
 TEST(pmu_that_cannot_pause)
 {

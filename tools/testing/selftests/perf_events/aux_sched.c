@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whether AUX area tracing is paused belongs to the event: it survives being
- * scheduled out and in, moving to another CPU, disable and enable. A child's
- * event begins with what the attribute says, and never takes over what another
- * task went through.
+ * The level of an AUX area event, paused or running, belongs to the event: it
+ * survives scheduling out and in, moving to another CPU, disable and enable. A
+ * child's event begins at the level that the attribute says, and never takes over
+ * the level of another task's event.
  *
- * Expected: each test passes. On a kernel that hands the contexts of parent and
- * child to each other when they switch, child_keeps_its_own_level and those of a
- * child that starts running fail.
+ * Expected: each test passes. On a kernel that swaps the contexts of parent and
+ * child when they switch, child_keeps_its_own_level and the tests of a child that
+ * starts running fail.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,11 +15,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <sys/ioctl.h>
 #include <sys/wait.h>
 
 #include "../kselftest_harness.h"
-#include "aux_common.h"
+#include "aux_trace.h"
 
 PROGRAM_NEEDS(lacks_test_pmus())
 
@@ -45,7 +44,7 @@ FIXTURE_SETUP(aux_sched)
 	spec->aux_pages = 1024;
 	if (attr_tracepoint(&spec->resume, AT_RESUME) ||
 	    attr_tracepoint(&spec->pause, AT_PAUSE))
-		SKIP_SETUP("no syscall tracepoints (CONFIG_FTRACE_SYSCALLS)");
+		SKIP(return, "no syscall tracepoints (CONFIG_FTRACE_SYSCALLS)");
 
 	self->cpu = nth_cpu(0);
 	ASSERT_EQ(pin_to_cpu(self->cpu), 0);
@@ -92,7 +91,7 @@ static void answer(int in, int out)
 	_exit(0);
 }
 
-/* A task on the same CPU that answers: each answer is two context switches. */
+/* A task on the same CPU that answers: each answer costs two context switches. */
 struct partner {
 	pid_t pid;
 	int to, from;
@@ -191,7 +190,7 @@ TEST_F(aux_sched, paused_survives_sleep)
 	read_trace(_metadata, &self->trace, &self->group);
 	partner_stop(&partner);
 
-	/* Before the pause; a preemption there makes it more than one. */
+	/* The window before the pause; a preemption splits it. */
 	ASSERT_GE(self->trace.nr, 1);
 	EXPECT_LE(self->trace.nr, 10);
 	EXPECT_EQ(self->trace.win[self->trace.nr - 1].closed_by,
@@ -273,7 +272,7 @@ TEST_F(aux_sched, level_survives_disable_and_enable)
 		  TEST_PERF_AUX_BY_PAUSE);
 }
 
-/* Per CPU: who runs doesn't matter. */
+/* A CPU event: it doesn't matter which task runs. */
 TEST_F(aux_sched, cpu_event_sees_all_tasks)
 {
 	struct partner partner;
@@ -288,7 +287,7 @@ TEST_F(aux_sched, cpu_event_sees_all_tasks)
 	read_trace(_metadata, &self->trace, &self->group);
 	partner_stop(&partner);
 
-	/* One window: switches of tasks don't cut it. */
+	/* One window: context switches don't cut it. */
 	ASSERT_EQ(self->trace.nr, 1);
 	EXPECT_EQ(self->trace.win[0].opened_by, TEST_PERF_AUX_BY_RESUME);
 	EXPECT_EQ(self->trace.win[self->trace.nr - 1].closed_by,
@@ -322,8 +321,8 @@ TEST_F(aux_sched, child_starts_paused)
 }
 
 /*
- * The other way round: the parent goes through a gate that pauses, and its child
- * runs. Were the two contexts exchanged, each would have the other's level.
+ * The other way round: the parent passes a pause gate, and its child's trace runs.
+ * If the two contexts were swapped, each would have the other's level.
  */
 static void pause_and_fork(struct __test_metadata *_metadata,
 			   struct _test_data_aux_sched *self, bool close_gates)
@@ -370,8 +369,8 @@ TEST_F(aux_sched, child_starts_running_after_gates_are_closed)
 }
 
 /*
- * Two tasks with equal contexts that switch to each other directly: the core
- * would like to exchange the contexts rather than to reschedule the events.
+ * Two tasks with equal contexts that switch to each other directly: the core's
+ * optimisation for clones would swap the contexts instead of rescheduling the events.
  */
 TEST_F(aux_sched, child_keeps_its_own_level)
 {
@@ -397,7 +396,7 @@ TEST_F(aux_sched, child_keeps_its_own_level)
 	EXPECT_EQ(windows_of(&self->trace, partner.pid), 0);
 }
 
-/* A gate that the child passes is its own, and leaves the parent alone. */
+/* A gate that the child passes is its own, and doesn't affect the parent. */
 TEST_F(aux_sched, child_passes_its_own_gate)
 {
 	struct aux_actions act = { };

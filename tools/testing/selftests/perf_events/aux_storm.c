@@ -5,9 +5,9 @@
  * gates' pauses and resumes.
  *
  * Expected: when all is quiet, the trace is in the state that the last gate
- * asked for, and the number of requests is what the gates counted, each carried
- * out or superseded by a later one. A kernel that drops the action of a gate
- * that finds the trace busy fails: state and numbers differ.
+ * requested. The number of requests is the gates' count of overflows, and each is
+ * executed or superseded by a later one. A kernel that drops the action of a gate
+ * that hits while the driver is busy fails: state and numbers differ.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,10 +15,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <sys/ioctl.h>
 
 #include "../kselftest_harness.h"
-#include "aux_common.h"
+#include "aux_trace.h"
 
 PROGRAM_NEEDS(lacks_test_pmus())
 
@@ -26,7 +25,7 @@ PROGRAM_NEEDS(lacks_test_pmus())
 
 /*
  * One CPU's group: gates by NMI (those of struct aux_group) and by software,
- * and what takes AUX samples, by NMI and by software.
+ * and samplers of the AUX area, by NMI and by software.
  */
 struct site {
 	int cpu;
@@ -56,7 +55,7 @@ static int site_open(struct site *site, int cpu, bool overwrite)
 	site->spec.start_paused = true;
 	site->spec.overwrite = overwrite;
 	site->spec.watermark = 8192;
-	/* Most of a second until the area is full, for machines that stall. */
+	/* The area lasts for most of a second, in case the machine stalls. */
 	if (!overwrite)
 		site->spec.period = 100000;
 	attr_nmi(&site->spec.resume, 0, TAG_RESUME);
@@ -64,9 +63,9 @@ static int site_open(struct site *site, int cpu, bool overwrite)
 	if (aux_group_open(&site->group, &site->spec))
 		return -1;
 
-	/* Samples of gates are of no interest here. */
-	if (ioctl(site->group.resume, PERF_EVENT_IOC_SET_OUTPUT, -1L) ||
-	    ioctl(site->group.pause, PERF_EVENT_IOC_SET_OUTPUT, -1L))
+	/* The gates' samples are not used here. */
+	if (perf_set_output(site->group.resume, -1) ||
+	    perf_set_output(site->group.pause, -1))
 		return -1;
 
 	site->soft_resume = aux_group_add_soft_gate(&site->group, &site->spec,
@@ -88,7 +87,7 @@ static void site_close(struct site *site)
 	aux_group_close(&site->group);
 }
 
-/* Throw away the samples: the reader of a full buffer gets no AUX data. */
+/* Discard the samples: while the buffer is full there are no AUX records. */
 static void site_drain(struct site *site)
 {
 	struct perf_event_mmap_page *page = site->group.page;
@@ -105,8 +104,8 @@ static unsigned long long site_gates(const struct site *site)
 }
 
 /*
- * The modelled hardware: on or off? By its own account. A tick that hands out
- * data switches off and on again: look until it wasn't there.
+ * Is the modelled hardware on, by its own counts? A tick that hands out data
+ * switches it off and on: repeat until no tick came in between.
  */
 static bool engine_is_on(int cpu)
 {
@@ -124,8 +123,8 @@ static bool engine_is_on(int cpu)
 }
 
 /*
- * For a CPU on which no gate overflows right now: is the account exact, and the
- * hardware in line with it? Returns the level.
+ * For a CPU on which no gate overflows right now: is the accounting exact, and
+ * does the hardware agree with it? Returns whether it is paused.
  */
 static bool check_quiet(struct __test_metadata *_metadata, struct site *site)
 {
@@ -133,7 +132,7 @@ static bool check_quiet(struct __test_metadata *_metadata, struct site *site)
 
 	EXPECT_EQ(aux_actions_read(&site->group, &act), 0);
 	EXPECT_EQ(act.pending, 0);
-	EXPECT_EQ(act.requested, act.carried + act.superseded);
+	EXPECT_EQ(act.requested, act.executed + act.superseded);
 	EXPECT_EQ(act.requested, site_gates(site));
 	EXPECT_EQ(engine_is_on(site->cpu), !act.paused);
 
@@ -169,7 +168,7 @@ FIXTURE_SETUP(aux_point)
 	int cpu = nth_cpu(0);
 
 	if (!has_soft_places())
-		SKIP_SETUP("no syscall tracepoints (CONFIG_FTRACE_SYSCALLS)");
+		SKIP(return, "no syscall tracepoints (CONFIG_FTRACE_SYSCALLS)");
 
 	ASSERT_EQ(nmi_at(""), 0);
 	ASSERT_EQ(aux_stats_reset(), 0);
@@ -189,7 +188,7 @@ FIXTURE_TEARDOWN(aux_point)
 	EXPECT_EQ(aux_stat("total.protocol_errors"), 0);
 }
 
-/* The tick comes each millisecond, and sometimes hands out data. */
+/* It may take several ticks: one comes each millisecond, and only some hand out data. */
 static int wait_for_nmi(long long fired)
 {
 	__u64 end = clock_ns() + 5000000000ULL;
@@ -207,7 +206,7 @@ static bool starts_with(const char *text, const char *prefix)
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
-/* Do what passes the point, from a level from which it does. */
+/* Make the driver pass the point, from a level at which it does. */
 static void pass_point(struct site *site, const char *point)
 {
 	if (starts_with(point, "start-") || starts_with(point, "stop-"))
@@ -245,7 +244,7 @@ static void one_point(struct __test_metadata *_metadata, struct site *site,
 		TH_LOG("%s: no NMI within five seconds", point);
 	ASSERT_EQ(nmi_at(""), 0);
 
-	/* The NMI came last, whatever it interrupted. */
+	/* The NMI's request is the last, whatever it interrupted. */
 	EXPECT_EQ(check_quiet(_metadata, site), tag == TAG_PAUSE)
 		TH_LOG("%s", point);
 	site_drain(site);
@@ -274,8 +273,8 @@ TEST_F(aux_point, each_point)
 #define MIN_GATES	1000000ULL
 
 /*
- * How often a point fires. A pass through a pause or resume has about four
- * points: with much less an action would bring forth more than one other.
+ * How often a point fires. A pause or resume passes about four points: with much
+ * shorter periods each action would cause more than one other on average.
  */
 #define STORM_RULES	"all:1:13,all:2:17,all:3:29"
 
@@ -291,7 +290,7 @@ FIXTURE_SETUP(aux_storm)
 	int i;
 
 	if (!has_soft_places())
-		SKIP_SETUP("no syscall tracepoints (CONFIG_FTRACE_SYSCALLS)");
+		SKIP(return, "no syscall tracepoints (CONFIG_FTRACE_SYSCALLS)");
 
 	ASSERT_EQ(nmi_at(""), 0);
 	ASSERT_EQ(aux_stats_reset(), 0);
@@ -315,7 +314,7 @@ FIXTURE_TEARDOWN(aux_storm)
 	EXPECT_EQ(aux_stat("total.protocol_errors"), 0);
 }
 
-/* Every few steps something else, with periods that have nothing in common. */
+/* Every few steps something else, with coprime periods. */
 static void storm_step(struct site *site, unsigned long n)
 {
 	soft_resume();
@@ -365,7 +364,7 @@ static void storm_round(struct __test_metadata *_metadata, struct site *site,
 	ASSERT_EQ(nmi_at(""), 0);
 }
 
-/* Quiet: exact. And one more gate has the last word. */
+/* When quiet, the accounting is exact, and one more gate still acts. */
 static void check_after_storm(struct __test_metadata *_metadata,
 			      struct site *site)
 {
@@ -397,16 +396,16 @@ TEST_F_TIMEOUT(aux_storm, exact, STORM_TIMEOUT)
 	TH_LOG("%llu gates, %lld NMIs at points, %lld samples", gates,
 	       aux_stat("total.nmi_fired"), aux_stat("total.snapshots"));
 
-	/* The races that this is about did happen. */
+	/* The races that this test is for did happen. */
 	for (i = 0; i < self->cpus; i++) {
 		ASSERT_EQ(aux_actions_read(&self->site[i].group, &act), 0);
-		TH_LOG("CPU %d: %llu requested, %llu carried out, %llu superseded",
-		       self->site[i].cpu, act.requested, act.carried,
+		TH_LOG("CPU %d: %llu requested, %llu executed, %llu superseded",
+		       self->site[i].cpu, act.requested, act.executed,
 		       act.superseded);
 		seen &= act.superseded > 1000;
 	}
 	EXPECT_EQ(nmi_stat("total.lost"), 0);
-	/* Samples by NMI that found the trace half switched: nested sections */
+	/* NMI samples that hit while the trace was being switched: nested sections */
 	seen &= aux_stat("total.nmi_fired") > 10000 &&
 		aux_stat("total.snapshots_missed") > 100;
 	if (_metadata->passed && storm_was_short(seen))

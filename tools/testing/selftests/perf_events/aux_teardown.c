@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Groups of gated tracing are torn down while their gates overflow as fast as
- * they can, from NMIs: closed in every order, by exit, by exec, by munmap.
+ * Gated groups are torn down while their gates overflow as fast as they can, from
+ * NMIs: closed in every order, by exit, by exec, by munmap.
  *
  * Expected: each test passes, the kernel's log stays clean and the kernel
- * untainted, no event is leaked, and the test PMU saw no violation of what a
- * driver may rely on.
+ * untainted, no event is leaked, and the test PMU saw no protocol violation.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,17 +14,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "../kselftest_harness.h"
-#include "aux_common.h"
+#include "aux_trace.h"
 
 PROGRAM_NEEDS(lacks_test_pmus())
 
 #define ROUNDS		10
-#define NMI_INTERVAL	5000	/* ns: more than the machine can do, often */
+#define NMI_INTERVAL	5000	/* ns: often faster than the machine can */
 #define BURN_NS		300000
 #define ENOUGH_FIRE	100	/* overflows in a test */
 #define LONGEST_WAIT	10000000000ULL
@@ -34,7 +32,7 @@ FIXTURE(aux_teardown)
 {
 	struct aux_spec spec;
 	struct aux_group group;
-	char tainted[32];
+	long long taint;
 };
 
 FIXTURE_SETUP(aux_teardown)
@@ -47,28 +45,24 @@ FIXTURE_SETUP(aux_teardown)
 	attr_nmi(&spec->resume, NMI_INTERVAL, 0);
 	attr_nmi(&spec->pause, NMI_INTERVAL, 0);
 
-	ASSERT_EQ(read_file("/proc/sys/kernel/tainted", self->tainted,
-			    sizeof(self->tainted)), 0);
+	self->taint = kernel_taint();
+	ASSERT_GE(self->taint, 0);
 	ASSERT_EQ(aux_stats_reset(), 0);
 	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
 }
 
 FIXTURE_TEARDOWN(aux_teardown)
 {
-	char tainted[32] = "";
-
 	EXPECT_EQ(module_wait_unused("test_perf_aux"), 0)
 		TH_LOG("%d events are left", module_users("test_perf_aux"));
-	EXPECT_EQ(read_file("/proc/sys/kernel/tainted", tainted,
-			    sizeof(tainted)), 0);
-	EXPECT_STREQ(self->tainted, tainted);
+	EXPECT_EQ(kernel_taint(), self->taint);
 	EXPECT_EQ(aux_stat("total.protocol_errors"), 0);
-	/* The fire was there. */
+	/* The gates did overflow. */
 	if (!_metadata->skip)
 		EXPECT_GE(nmi_stat("total.overflows"), ENOUGH_FIRE);
 }
 
-/* A victim runs when the scheduler says so, and timers of a virtual machine wait, too. */
+/* To be waited for: scheduling a victim takes time, and so do a virtual machine's timers. */
 static bool is_under_fire(const struct aux_group *group)
 {
 	__u64 end = clock_ns() + LONGEST_WAIT;
@@ -114,7 +108,7 @@ static const int orders[6][3] = {
 	{ 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },
 };
 
-/* First close, then unmap, so that the mapping holds the leader's buffer. */
+/* Close before unmapping: the mapping keeps the leader's buffer. */
 TEST_F(aux_teardown, close_in_all_orders)
 {
 	int i;
@@ -151,7 +145,7 @@ TEST_F(aux_teardown, cpu_event_in_all_orders)
 	}
 }
 
-/* From a CPU other than the one where the NMIs come in. */
+/* From a CPU other than that of the NMIs. */
 TEST_F(aux_teardown, close_from_another_cpu)
 {
 	int cpu = nth_cpu(0), other = -1, i;
@@ -172,21 +166,21 @@ TEST_F(aux_teardown, close_from_another_cpu)
 	}
 }
 
-/* A child that begins to burn when it is told, and the next time does what @end says. */
-static pid_t victim(int told, void (*end)(void))
+/* A child. The first byte from the pipe makes it spin, the next one calls @end. */
+static pid_t victim(int driver_state, void (*end)(void))
 {
-	struct pollfd pfd = { .fd = told, .events = POLLIN };
+	struct pollfd pfd = { .fd = driver_state, .events = POLLIN };
 	pid_t pid = fork();
 	char token;
 
 	if (pid)
 		return pid;
 
-	if (read(told, &token, 1) != 1)
+	if (read(driver_state, &token, 1) != 1)
 		_exit(1);
 	while (poll(&pfd, 1, 0) < 1)
 		spin_ns(BURN_NS / 10);
-	if (read(told, &token, 1) != 1)
+	if (read(driver_state, &token, 1) != 1)
 		_exit(1);
 	end();
 	_exit(0);
@@ -211,7 +205,7 @@ static void run_victims(struct __test_metadata *_metadata,
 	pid_t pid;
 
 	for (i = 0; i < ROUNDS * 2; i++) {
-		/* Its own: one that is killed may leave a byte behind. */
+		/* A pipe for each: a victim that is killed may leave a byte unread. */
 		ASSERT_EQ(pipe(tell), 0);
 		pid = victim(tell[0], end);
 		ASSERT_GT(pid, 0);
@@ -251,7 +245,7 @@ TEST_F(aux_teardown, gates_are_removed_on_exec)
 	run_victims(_metadata, &self->group, &self->spec, end_by_exec);
 }
 
-/* The leader goes, its gates become events of their own and fire on. */
+/* The leader goes, its gates become separate events and go on to overflow. */
 TEST_F(aux_teardown, leader_is_removed_on_exec)
 {
 	self->spec.leader_removed_on_exec = true;
@@ -291,7 +285,7 @@ TEST_F(aux_teardown, fork_storm)
 	}
 }
 
-/* The parent's group is closed while its children live, and fork themselves. */
+/* The parent's group is closed while its children live and fork. */
 TEST_F(aux_teardown, close_in_fork_storm)
 {
 	pid_t pid;
@@ -303,7 +297,7 @@ TEST_F(aux_teardown, close_in_fork_storm)
 		open_under_fire(_metadata, &self->group, &self->spec);
 		pid = fork();
 		if (!pid) {
-			/* The parent's close is to be the last. */
+			/* The parent's close must be the last. */
 			close_in_order(&self->group, orders[i]);
 			fork_storm(4);
 			_exit(0);
@@ -316,7 +310,7 @@ TEST_F(aux_teardown, close_in_fork_storm)
 	}
 }
 
-/* Disabled and enabled from outside, gate by gate and as a whole. */
+/* Disabled and enabled by the test, gate by gate and as a group. */
 TEST_F(aux_teardown, disable_and_enable)
 {
 	struct aux_actions act = { .pending = -1 };
@@ -330,35 +324,35 @@ TEST_F(aux_teardown, disable_and_enable)
 		int fd = i % 3 == 0 ? group->aux :
 			 i % 3 == 1 ? group->resume : group->pause;
 
-		ASSERT_EQ(ioctl(fd, PERF_EVENT_IOC_DISABLE, 0), 0);
+		ASSERT_EQ(perf_disable(fd), 0);
 		spin_ns(BURN_NS / 10);
-		ASSERT_EQ(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), 0);
+		ASSERT_EQ(perf_enable(fd), 0);
 		spin_ns(BURN_NS / 10);
 	}
 	ASSERT_EQ(aux_group_disable(group), 0);
 	ASSERT_EQ(aux_actions_read(group, &act), 0);
 	EXPECT_EQ(act.pending, 0);
-	EXPECT_EQ(act.requested, act.carried + act.superseded);
+	EXPECT_EQ(act.requested, act.executed + act.superseded);
 	EXPECT_EQ(act.requested,
 		  perf_count(group->resume) + perf_count(group->pause));
 	aux_group_close(group);
 }
 
 /*
- * A leader is closed while tasks that have inherited its group fork. A fork that
- * comes between the close and the removal of that task's copy inherits the gate, and
- * no leader. The fork works, and the gate is out of order as all the others are.
+ * A leader is closed while tasks that have inherited its group fork. A fork
+ * between the close and the removal of that task's copy inherits the gate without a
+ * leader. The fork succeeds, and its gate does nothing, like all the others now.
  *
- * Copies are removed one after the other. The task that closes has the lowest
- * priority, all are on one CPU, and those that fork wake up when it has got to the
- * first copies, of many that have nothing else to do.
+ * Copies are removed one after the other. The closing task has the lowest priority,
+ * and all tasks are on one CPU. The forking tasks wake up while it removes the first
+ * copies, those of many idle tasks.
  */
 #define NR_IDLE		100
 #define NR_FORKING	3
 #define NR_FORKS	5
 #define ENOUGH_FORKS	30	/* during the close */
 #define SLEEP_NS	20000000
-#define AHEAD_NS	300000	/* that the close begins ahead of the forks */
+#define AHEAD_NS	300000	/* the close begins this long before the forks */
 
 struct orphans {
 	__u64 wake;
@@ -375,7 +369,7 @@ FIXTURE(aux_orphans)
 	struct aux_group out;		/* the buffer of another event */
 	int leader, gate;
 	__u64 gate_id;
-	int hold[2];			/* tasks wait until it is closed */
+	int hold[2];			/* a pipe: tasks wait until it is closed */
 	pid_t pid[NR_IDLE + NR_FORKING];
 };
 
@@ -408,7 +402,7 @@ FIXTURE_SETUP(aux_orphans)
 
 	memset(self, 0, sizeof(*self));
 	if (attr_tracepoint(&attr, AT_PAUSE))
-		SKIP_SETUP("no syscall tracepoints (CONFIG_FTRACE_SYSCALLS)");
+		SKIP(return, "no syscall tracepoints (CONFIG_FTRACE_SYSCALLS)");
 	self->orphans = mmap(NULL, sizeof(*self->orphans), PROT_READ | PROT_WRITE,
 			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(self->orphans, MAP_FAILED);
@@ -443,10 +437,10 @@ static void open_orphans(struct __test_metadata *_metadata,
 	self->gate = open_inherited(&attr, self->leader);
 	ASSERT_GE(self->gate, 0);
 	self->gate_id = perf_id(self->gate);
-	ASSERT_EQ(ioctl(self->gate, PERF_EVENT_IOC_SET_OUTPUT, self->out.aux), 0);
+	ASSERT_EQ(perf_set_output(self->gate, self->out.aux), 0);
 }
 
-/* Until the other end is closed everywhere */
+/* Waits until the other end of the pipe is closed in all tasks. */
 static void pass_gate_when_released(int hold)
 {
 	char token;
@@ -491,7 +485,7 @@ static int start_task(struct _test_data_aux_orphans *self, int i)
 	if (self->pid[i])
 		return self->pid[i] < 0 ? -1 : 0;
 
-	/* The parent's close is to be the last. */
+	/* The parent's close must be the last. */
 	close(self->leader);
 	close(self->hold[1]);
 	if (i < NR_IDLE)
@@ -520,7 +514,7 @@ static size_t gate_samples(struct _test_data_aux_orphans *self)
 	return nr;
 }
 
-/* How many forks were there while the leader was closed? */
+/* Returns the number of forks during the close. */
 static int close_while_tasks_fork(struct __test_metadata *_metadata,
 				  struct _test_data_aux_orphans *self)
 {

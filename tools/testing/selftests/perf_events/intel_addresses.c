@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What Intel's counters and traces show a user without privilege of the kernel's
- * addresses: nothing. Counters overflow late, in the kernel; traces are paused and
- * resumed by NMIs that hit the kernel.
+ * Intel's counters and traces show no kernel addresses to a user without privilege.
+ * Counters overflow late, in the kernel; traces are paused and resumed by NMIs that hit
+ * the kernel.
  *
- * Expected: no address of the kernel in samples of cycles in user mode, nor in a trace
- * of Intel PT of user mode. Intel BTS is refused, in user mode as well: its records are
- * the hardware's, and each entry into the kernel is one.
+ * Expected: no kernel address in samples of cycles in user mode, nor in an Intel PT
+ * trace of user mode. Intel BTS is refused, for user mode as well: the hardware writes
+ * its records, and each kernel entry is one of them.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,7 +16,8 @@
 #include <sys/syscall.h>
 
 #include "../kselftest_harness.h"
-#include "intel_common.h"
+#include "intel_env.h"
+#include "intel_pt_stream.h"
 #include "user_only.h"
 
 #define ROUNDS	100
@@ -30,8 +31,6 @@ FIXTURE(user_only)
 
 FIXTURE_SETUP(user_only)
 {
-	if (geteuid())
-		SKIP_SETUP("needs root");
 	ASSERT_EQ(user_only_begin(&self->user), 0);
 }
 
@@ -103,7 +102,7 @@ TEST_F(user_only, permission_for_intel_bts)
 	EXPECT_EQ(perf_try_open(&attr, -1), EACCES);
 }
 
-/* Root's gates: NMIs in system calls, and in whatever else the driver does */
+/* Root's gates: NMIs in system calls and in the driver */
 TEST_F(user_only, gated_trace_of_intel_pt)
 {
 	struct aux_spec spec = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The variants of a fixture named gate, to be included behind FIXTURE(gate): one for
+ * The variants of a fixture named gate, to be included after FIXTURE(gate): one for
  * each kind of gate, see gate_kind().
  */
 #ifndef _INTEL_GATE_VARIANTS_H

@@ -1,27 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Gates that hit Intel PT's driver at work: its accesses to the trace's MSRs are
- * tracepoints, and a gate on such a tracepoint pauses or resumes in the middle of
- * start, stop, the interrupt handler, an AUX sample, and of entering and leaving
- * VMX operation.
+ * Gates that hit inside Intel PT's driver: its MSR accesses are tracepoints, and a gate
+ * on such a tracepoint pauses or resumes in the middle of start, stop, the interrupt
+ * handler, an AUX sample, and of entering and leaving VMX operation.
  *
- * Expected: when the driver has finished, the hardware is at the level that the
- * last gate asked for, the account of requests is exact, later gates act as ever,
- * and the trace is intact. A driver that looks at the level once, and switches the
- * hardware later, fails: it leaves it on where it is paused, or the reverse.
+ * Expected: when the driver has finished, the hardware is at the level that the last
+ * gate requested, the accounting of requests is exact, later gates still act, and the
+ * trace is intact. A driver that reads the level first and switches the hardware later
+ * fails: it leaves it on while paused, or off while running.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 
-#include "../kselftest_harness.h"
-#include "intel_common.h"
+#include "intel_test.h"
 
-PROGRAM_NEEDS(lacks_pmu("intel_pt") ?: lacks_msr() ?: lacks_nmi())
+PROGRAM_NEEDS(lacks_pmu("intel_pt") ?: lacks_msr() ?: lacks_msr_events() ?: lacks_nmi())
 
 static const struct msr_point points[] = {
 	{ "read of OUTPUT_BASE", MSR_RTIT_OUTPUT_BASE, false },
@@ -31,7 +28,7 @@ static const struct msr_point points[] = {
 	{ "read of STATUS", MSR_RTIT_STATUS, false },
 	{ "write of STATUS", MSR_RTIT_STATUS, true },
 	{ "write of CTL", MSR_RTIT_CTL, true },
-	/* of the interrupt handler around the trace's part of it */
+	/* in the interrupt handler, around the part for the trace */
 	{ "write of GLOBAL_CTRL", MSR_GLOBAL_CTRL, true },
 	{ "read of GLOBAL_STATUS", MSR_GLOBAL_STATUS, false },
 	{ "write of GLOBAL_OVF_CTRL", MSR_GLOBAL_OVF_CTRL, true },
@@ -48,77 +45,35 @@ static void inside_open(struct __test_metadata *_metadata, struct inside *in,
 			bool overwrite)
 {
 	struct gated *gated = &in->gated;
-	struct perf_event_attr attr;
-
-	if (attr_msr(&attr, true))
-		SKIP_SETUP("no tracepoint msr:write_msr");
 
 	memset(in, 0, sizeof(*in));
-	model_watch();
 	in->sampler = -1;
-	gated_init(gated, "intel_pt", NULL);
-	gated->spec.config = PT_CONFIG_TSC;
+	gated_init_pt(gated, &in->trace);
 	gated->spec.overwrite = overwrite;
 	gated->spec.exclude_kernel = true;
 	gated->spec.aux_pages = 64;
 	gated->spec.watermark = 4096;
 	ASSERT_EQ(setup_nmi_gates(&gated->spec), 0);
-	ASSERT_EQ(gated_open(gated), 0)
-		TH_LOG("%s", strerror(errno));
+	open_group(_metadata, gated);
 	if (overwrite) {
 		in->sampler = aux_group_add_nmi_sampler(&gated->group,
 							&gated->spec, 256);
 		ASSERT_GE(in->sampler, 0);
 	}
 	ASSERT_EQ(rate_unlimit(&in->limit), 0);
-	ASSERT_EQ(aux_group_enable(&gated->group), 0);
-}
-
-static void read_all(struct __test_metadata *_metadata, struct inside *in)
-{
-	struct gated *gated = &in->gated;
-
-	ASSERT_EQ(perf_records_read(&gated->records, &gated->group), 0);
-	if (gated->spec.overwrite)
-		return;
-	ASSERT_EQ(pt_trace_read(&in->trace, &gated->records, &gated->pos,
-				&gated->group), 0)
-		TH_LOG("%s", in->trace.error);
+	enable_group(_metadata, gated);
 }
 
 static void inside_close(struct __test_metadata *_metadata, struct inside *in)
 {
-	struct gated *gated = &in->gated;
-
-	EXPECT_EQ(aux_group_disable(&gated->group), 0);
-	read_all(_metadata, in);
-	if (gated->spec.overwrite) {
-		EXPECT_EQ(pt_trace_read_overwrite(&in->trace, &gated->group), 0)
-			TH_LOG("%s", in->trace.error);
-	}
-	EXPECT_TRUE(pt_trace_complete(&in->trace));
+	pt_finish(_metadata, &in->gated);
 	EXPECT_EQ(in->trace.truncated, 0);
-	pt_trace_free(&in->trace);
 	close(in->sampler);
-	gated_close(gated);
+	pt_close(_metadata, &in->gated);
 	rate_restore(&in->limit);
-	EXPECT_EQ(model_breaches(), 0);
 }
 
 /* --- What the driver is made to do --- */
-
-/* ->stop() and ->start(), while all gates are active */
-static void do_restart(struct gated *gated)
-{
-	aux_group_restart(&gated->group);
-}
-
-/* Gates of a group go after its leader, and come after it: ->stop() alone. */
-static void do_disable(struct gated *gated)
-{
-	aux_group_disable(&gated->group);
-	aux_group_enable(&gated->group);
-}
 
 static void do_switch(struct gated *gated)
 {
@@ -142,25 +97,13 @@ static void do_vmx(struct gated *gated)
 
 /* --- Gates at each point --- */
 
-/* At least at so many points a gate must hit: it did get inside. */
+/* A gate must hit at @at_least points. */
 static void each_point(struct __test_metadata *_metadata, struct inside *in,
 		       enum gate_way way, bool resumes,
-		       void (*section)(struct gated *gated),
-		       unsigned int at_least)
+		       void (*section)(struct gated *gated), int at_least)
 {
-	const char *error = NULL;
-	unsigned int i, hit = 0;
-	long hits;
-
-	for (i = 0; i < ARRAY_SIZE(points); i++) {
-		hits = gated_at_point(&in->gated, &points[i], way, resumes,
-				      !resumes, section, &error);
-		ASSERT_GE(hits, 0)
-			TH_LOG("%s", error);
-		hit += !!hits;
-		read_all(_metadata, in);
-	}
-	EXPECT_GE(hit, at_least);
+	EXPECT_GE(hit_points(_metadata, &in->gated, points, ARRAY_SIZE(points), way,
+			     resumes, !resumes, section), at_least);
 }
 
 FIXTURE(pt_inside)
@@ -249,7 +192,7 @@ TEST_F(pt_inside, vmx)
 	if (!has_model())
 		SKIP(return, "VMX operation without KVM needs the model");
 
-	/* Paused, the driver has nothing to do. */
+	/* While paused, the driver has nothing to do. */
 	each_point(_metadata, &self->in, BY_TRACEPOINT, variant->resumes, do_vmx,
 		   variant->resumes ? 0 : 1);
 }
@@ -266,15 +209,14 @@ TEST_F(pt_inside, nmi_vmx)
 }
 
 /*
- * Gates in VMX operation switch nothing, which the model would take for a breach;
- * what they ask for holds true afterwards.
+ * Gates in VMX operation don't switch the trace, which would be a protocol violation;
+ * their requests take effect afterwards.
  */
 TEST_F(pt_inside, gates_in_vmx)
 {
 	struct gated *gated = &self->in.gated;
 	__u64 end = clock_ns() + 15000000000ULL;
 	struct perf_event_attr attr;
-	const char *wrong;
 	int gate;
 
 	if (!has_model())
@@ -287,28 +229,25 @@ TEST_F(pt_inside, gates_in_vmx)
 	ASSERT_GE(gate, 0);
 
 	fire(!variant->resumes);
-	ASSERT_EQ(ioctl(gate, PERF_EVENT_IOC_ENABLE, 0), 0);
-	/* On a machine under load, timers are late, and there are few. */
+	ASSERT_EQ(perf_enable(gate), 0);
+	/* On a machine under load, timers are late, and gates are few. */
 	while (perf_count(gate) < 10) {
 		ASSERT_LT(clock_ns(), end)
 			TH_LOG("not 10 gates within 15 seconds");
 		ASSERT_EQ(model_vmx(20000), 0);
 	}
-	ASSERT_EQ(ioctl(gate, PERF_EVENT_IOC_DISABLE, 0), 0);
+	ASSERT_EQ(perf_disable(gate), 0);
 	gated->others += perf_count(gate);
-	wrong = gated_check_level(gated, variant->resumes);
-	EXPECT_EQ(NULL, wrong)
-		TH_LOG("%s", wrong);
+	expect_level(_metadata, gated, variant->resumes);
 	close(gate);
 }
 
-/* In VMX operation every write of CTL is a breach, one that changes nothing as well. */
+/* In VMX operation every write of CTL is a protocol violation, even if it changes nothing. */
 TEST_F(pt_inside, level_changes_in_vmx)
 {
 	struct gated *gated = &self->in.gated;
 	__u64 end = clock_ns() + 15000000000ULL;
 	struct perf_event_attr attr;
-	const char *wrong;
 	int gate[2], i;
 
 	if (!has_model())
@@ -319,7 +258,7 @@ TEST_F(pt_inside, level_changes_in_vmx)
 		attr.disabled = 1;
 		gate[i] = aux_group_add_gate(&gated->group, &gated->spec, &attr, i);
 		ASSERT_GE(gate[i], 0);
-		ASSERT_EQ(ioctl(gate[i], PERF_EVENT_IOC_ENABLE, 0), 0);
+		ASSERT_EQ(perf_enable(gate[i]), 0);
 	}
 	while (perf_count(gate[0]) < 10 || perf_count(gate[1]) < 10) {
 		ASSERT_LT(clock_ns(), end)
@@ -327,13 +266,11 @@ TEST_F(pt_inside, level_changes_in_vmx)
 		ASSERT_EQ(model_vmx(20000), 0);
 	}
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(ioctl(gate[i], PERF_EVENT_IOC_DISABLE, 0), 0);
+		ASSERT_EQ(perf_disable(gate[i]), 0);
 		gated->others += perf_count(gate[i]);
 	}
 	fire(variant->resumes);
-	wrong = gated_check_level(gated, variant->resumes);
-	EXPECT_EQ(NULL, wrong)
-		TH_LOG("%s", wrong);
+	expect_level(_metadata, gated, variant->resumes);
 	close(gate[1]);
 	close(gate[0]);
 }
@@ -376,7 +313,7 @@ TEST_F(pt_inside_sample, by_nmi)
 		   do_sample, 2);
 }
 
-/* By a tracepoint, so that an NMI can come in between */
+/* A sample by tracepoint, so that an NMI can hit inside it */
 TEST_F(pt_inside_sample, nmi_by_tracepoint)
 {
 	struct gated *gated = &self->in.gated;
@@ -412,7 +349,7 @@ FIXTURE_TEARDOWN(pt_inside_interrupt)
 	inside_close(_metadata, &self->in);
 }
 
-/* Leaves the traced code, and comes back. */
+/* Makes trace data: each system call leaves the traced code and comes back. */
 static void make_trace(struct gated *gated)
 {
 	syscall(__NR_getppid);
@@ -423,28 +360,16 @@ static void do_interrupt(struct gated *gated)
 	gated_wait_handed_over(gated, make_trace);
 }
 
-/* The trace is on when the interrupt comes: so it can only be paused there. */
+/* The trace is on when the interrupt comes, so only a pause changes the level. */
 TEST_F(pt_inside_interrupt, pauses)
 {
-	const char *error = NULL;
-	unsigned int i, hit = 0;
-	long hits;
-
-	for (i = 0; i < ARRAY_SIZE(points); i++) {
-		hits = gated_at_point(&self->in.gated, &points[i], BY_TRACEPOINT,
-				      false, true, do_interrupt, &error);
-		ASSERT_GE(hits, 0)
-			TH_LOG("%s", error);
-		hit += !!hits;
-		read_all(_metadata, &self->in);
-	}
-	EXPECT_GE(hit, 6);
+	EXPECT_GE(hit_points(_metadata, &self->in.gated, points, ARRAY_SIZE(points),
+			     BY_TRACEPOINT, false, true, do_interrupt), 6);
 }
 
 /*
- * Pause in the handler, and resume further on in it, or the reverse. The two
- * registers are none that a pause or resume touches: the gates would gate each
- * other without end.
+ * Pause in the handler, and resume later in it, or the reverse. A pause or resume must
+ * not access the two registers: the gates would trigger each other without end.
  */
 static void two_gates(struct __test_metadata *_metadata, struct inside *in,
 		      bool resumes_last)
@@ -454,7 +379,6 @@ static void two_gates(struct __test_metadata *_metadata, struct inside *in,
 		{ "write of STATUS", MSR_RTIT_STATUS, true },
 	};
 	struct gated *gated = &in->gated;
-	const char *wrong;
 	int gate[2], i;
 
 	for (i = 0; i < 2; i++) {
@@ -464,21 +388,19 @@ static void two_gates(struct __test_metadata *_metadata, struct inside *in,
 	}
 	fire(true);
 	for (i = 0; i < 2; i++)
-		ASSERT_EQ(ioctl(gate[i], PERF_EVENT_IOC_ENABLE, 0), 0);
+		ASSERT_EQ(perf_enable(gate[i]), 0);
 	ASSERT_EQ(gated_wait_handed_over(gated, make_trace), 0)
-		TH_LOG("no interrupt within 15 seconds");
+		TH_LOG("no interrupt within 20 seconds");
 	for (i = 0; i < 2; i++)
-		ASSERT_EQ(ioctl(gate[i], PERF_EVENT_IOC_DISABLE, 0), 0);
+		ASSERT_EQ(perf_disable(gate[i]), 0);
 	for (i = 0; i < 2; i++) {
 		EXPECT_GE(perf_count(gate[i]), 1);
 		gated->others += perf_count(gate[i]);
 	}
-	wrong = gated_check_level(gated, resumes_last);
-	ASSERT_EQ(NULL, wrong)
-		TH_LOG("%s", wrong);
+	expect_level(_metadata, gated, resumes_last);
 	close(gate[1]);
 	close(gate[0]);
-	read_all(_metadata, in);
+	read_trace(_metadata, gated);
 }
 
 TEST_F(pt_inside_interrupt, pauses_and_resumes)

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Gates of Intel PT, tens of thousands per second on each CPU, by all ways at
- * once: NMIs, overflows of hardware counters, which hit anything, system calls,
- * and the driver's own accesses to the trace's MSRs. Meanwhile the driver is busy
- * with starts and stops, and with ToPA interrupts in full trace, or with AUX
- * samples in overwrite mode.
+ * Gates of Intel PT, tens of thousands per second on each CPU, of all kinds at once:
+ * NMIs, overflows of hardware counters, which hit anywhere, system calls, and the
+ * driver's own MSR accesses. Meanwhile the driver is busy with starts and stops, and
+ * with ToPA interrupts in full trace, or with AUX samples in overwrite mode.
  *
- * Expected: each request of a gate is carried out or superseded by a later one.
- * When all is quiet, the hardware is at the level of the last one, and gates go on
- * to work. Every packet of the trace is intact. No rule of the hardware is broken.
+ * Expected: each request of a gate is executed or superseded by a later one. When all
+ * is quiet, the hardware is at the level of the last one, and gates still work. Every
+ * packet of the trace is intact. There is no protocol violation.
  *
  * Each of the two tests goes on until it has seen enough, or for PERF_STORM_SECONDS.
  */
@@ -24,15 +23,18 @@
 #include <sys/syscall.h>
 
 #include "../kselftest_harness.h"
-#include "intel_common.h"
+#include "intel_env.h"
+#include "intel_msr.h"
+#include "intel_pt_stream.h"
 
 #define ROUND		4	/* seconds */
 #define MAX_CPUS	16
 #define SAMPLE_SIZE	512
 
-PROGRAM_NEEDS(lacks_pmu("intel_pt") ?: lacks_nmi() ?: lacks_account() ?: lacks_msr())
+PROGRAM_NEEDS(lacks_pmu("intel_pt") ?: lacks_nmi() ?: lacks_account() ?: lacks_msr() ?:
+	      lacks_msr_events())
 
-/* Gates besides those of struct aux_group; what counts differs for counters. */
+/* Gates besides those of struct aux_group; hardware counters are kept apart. */
 enum {
 	SOFT_RESUME,
 	SOFT_PAUSE,
@@ -59,13 +61,13 @@ struct site {
 	struct perf_records records;
 	size_t pos;
 	struct pt_trace trace;
-	__u64 overflows, samples, lost;	/* of records that are forgotten */
+	__u64 overflows, samples, lost;	/* of records already discarded */
 	__u64 end;
 	const char *error;
 };
 
 /*
- * No two gates on MSRs that a pause or a resume itself accesses: they would gate
+ * No two gates on MSRs that a pause or a resume itself accesses: they would trigger
  * each other without end.
  */
 static int open_gates(struct site *site)
@@ -92,17 +94,17 @@ static int open_gates(struct site *site)
 	return 0;
 }
 
-/* Last: with a counter, the group moves to another context and forgets this. */
+/* Must come last: a counter moves the group to another context, which loses the enabling. */
 static int enable_gates(const struct site *site)
 {
-	return ioctl(site->gate[SOFT_RESUME], PERF_EVENT_IOC_ENABLE, 0) ||
-	       ioctl(site->gate[SOFT_PAUSE], PERF_EVENT_IOC_ENABLE, 0) ||
+	return perf_enable(site->gate[SOFT_RESUME]) ||
+	       perf_enable(site->gate[SOFT_PAUSE]) ||
 	       aux_group_enable(&site->group);
 }
 
 /*
- * The gates that overflow without being asked are on only while somebody reads the
- * buffer: the counters would fill it, and what is lost then is counted nowhere.
+ * Counters and MSR gates overflow by themselves, so they are on only while the buffer is
+ * read: the counters would fill it, and samples that are lost then are counted nowhere.
  */
 static int switch_gates(const struct site *site, unsigned long request)
 {
@@ -124,7 +126,7 @@ static int open_counter(const struct site *site, __u64 period, bool resumes)
 	attr_cycles(&attr, period);
 	attr.disabled = 1;
 	fd = aux_group_add_gate(&site->group, &site->spec, &attr, resumes);
-	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, site->group.aux))
+	if (fd < 0 || perf_set_output(fd, site->group.aux))
 		return -1;
 
 	return fd;
@@ -176,9 +178,9 @@ static int site_open(struct site *site, int cpu, bool overwrite)
 	if (aux_group_open(&site->group, &site->spec))
 		return -1;
 
-	/* Samples of these gates are of no interest here. */
-	if (ioctl(site->group.resume, PERF_EVENT_IOC_SET_OUTPUT, -1L) ||
-	    ioctl(site->group.pause, PERF_EVENT_IOC_SET_OUTPUT, -1L) ||
+	/* The samples of these gates are not used here. */
+	if (perf_set_output(site->group.resume, -1) ||
+	    perf_set_output(site->group.pause, -1) ||
 	    open_gates(site) || open_counters(site) ||
 	    (overwrite && open_samplers(site)))
 		return -1;
@@ -201,7 +203,7 @@ static void site_close(struct site *site)
 	aux_group_close(&site->group);
 }
 
-/* Take what there is: data to be checked, and overflows to be counted. */
+/* Read the buffers: check the data, count the overflows. */
 static int site_read(struct site *site)
 {
 	const struct perf_record *rec;
@@ -249,16 +251,15 @@ static void work(unsigned int n)
 }
 
 /*
- * Every few steps something else, with periods that have nothing in common. What
- * the test itself does is traced while the level is running, at the speed of
- * single-stepping on the model: so each part ends paused.
+ * Every few steps something else. While the level is running, the test itself is
+ * traced, which on the model means single-stepping: so each part ends paused.
  */
 static int storm_step(struct site *site, unsigned long n)
 {
 	soft_resume();
 	work(10 * (n % 4));
 	soft_pause();
-	/* All gates by NMI with each: resumed, paused, sampled */
+	/* Each NMI is for all NMI events: resume, pause, sample */
 	nmi_fire(50, 0);
 	if (n % 3 == 0) {
 		soft_resume();
@@ -289,7 +290,7 @@ static int storm_steps(struct site *site)
 
 	for (n = 0; !err && clock_ns() < site->end; n++) {
 		err = storm_step(site, n);
-		/* It is disabled when its area is full. */
+		/* The event is disabled when its area is full. */
 		if (n % 16 == 0)
 			aux_group_enable(&site->group);
 	}
@@ -337,13 +338,10 @@ FIXTURE_VARIANT_ADD(intel_storm, samples)
 
 FIXTURE_SETUP(intel_storm)
 {
-	struct perf_event_attr attr;
 	int i;
 
 	if (!has_soft_places())
-		SKIP_SETUP("no syscall tracepoints (CONFIG_FTRACE_SYSCALLS)");
-	if (attr_msr(&attr, true))
-		SKIP_SETUP("no tracepoint msr:write_msr");
+		SKIP(return, "no syscall tracepoints (CONFIG_FTRACE_SYSCALLS)");
 
 	memset(self, 0, sizeof(*self));
 	model_watch();
@@ -353,7 +351,7 @@ FIXTURE_SETUP(intel_storm)
 		if (!site_open(&self->site[i], nth_cpu(i), variant->overwrite))
 			continue;
 		if (errno == ENOENT)
-			SKIP_SETUP("no hardware counters");
+			SKIP(return, "no hardware counters");
 		ASSERT_EQ(errno, 0)
 			TH_LOG("CPU %d: %s", nth_cpu(i), strerror(errno));
 	}
@@ -389,14 +387,14 @@ static void storm(struct __test_metadata *_metadata, struct site *site, int cpus
 	}
 }
 
-/* Is the account exact, and the hardware in line with it? Returns the level. */
+/* Is the accounting exact, and does the hardware agree? Returns whether it is paused. */
 static bool check_quiet(struct __test_metadata *_metadata, struct site *site)
 {
 	struct aux_actions act = { .pending = -1 };
 
 	EXPECT_EQ(aux_actions_read(&site->group, &act), 0);
 	EXPECT_EQ(act.pending, 0);
-	EXPECT_EQ(act.requested, act.carried + act.superseded);
+	EXPECT_EQ(act.requested, act.executed + act.superseded);
 	EXPECT_EQ(act.requested, site_gates(site));
 	EXPECT_EQ(pt_is_on(site->cpu), !act.paused);
 
@@ -426,8 +424,8 @@ static void check_after_storm(struct __test_metadata *_metadata,
 }
 
 /*
- * The races that this is about did happen. Absolute numbers: a machine under load
- * takes longer.
+ * The races that this test is for did happen. The numbers are absolute: a machine under
+ * load takes longer.
  */
 static bool had_enough(const struct site *site)
 {
@@ -454,8 +452,8 @@ static void tell(struct __test_metadata *_metadata, const struct site *site,
 	struct aux_actions act;
 
 	ASSERT_EQ(aux_actions_read(&site->group, &act), 0);
-	TH_LOG("CPU %d: %llu gates, %llu per second; %llu carried out, %llu superseded",
-	       site->cpu, act.requested, act.requested / seconds, act.carried,
+	TH_LOG("CPU %d: %llu gates, %llu per second; %llu executed, %llu superseded",
+	       site->cpu, act.requested, act.requested / seconds, act.executed,
 	       act.superseded);
 	TH_LOG("CPU %d: of them %llu counter overflows, %llu at MSR accesses",
 	       site->cpu, site->overflows,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the tests of output by several CPUs into one buffer share; see the header.
+ * Shared by the tests of output of several CPUs to one buffer. See output_common.h.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -12,7 +12,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -28,17 +27,9 @@
 
 void attr_output(struct perf_event_attr *attr, int type, __u64 config)
 {
-	memset(attr, 0, sizeof(*attr));
-	attr->size = sizeof(*attr);
-	attr->type = type;
+	attr_init(attr, type);
 	attr->config = config;
-	attr->disabled = 1;
-	attr->sample_id_all = 1;
-	attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID |
-			    PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 	attr->read_format = PERF_FORMAT_LOST;
-	attr->use_clockid = 1;
-	attr->clockid = CLOCK_MONOTONIC_RAW;
 }
 
 void attr_names(struct perf_event_attr *attr)
@@ -66,8 +57,8 @@ const char *lacks_shared_output(void)
 	struct perf_event_attr attr;
 	int fd;
 
-	if (geteuid())
-		return "needs root";
+	if (lacks_root())
+		return lacks_root();
 
 	attr_names(&attr);
 	attr.output_shared = 1;
@@ -76,7 +67,7 @@ const char *lacks_shared_output(void)
 		close(fd);
 		return NULL;
 	}
-	/* Anything else is for the tests to find. */
+	/* Other errors are left to the tests. */
 	return errno == EINVAL || errno == EOPNOTSUPP ?
 	       "this kernel has no buffers shared by CPUs" : NULL;
 }
@@ -85,11 +76,6 @@ int perf_open_output(struct perf_event_attr *attr, pid_t pid, int cpu, int targe
 {
 	return syscall(__NR_perf_event_open, attr, pid, cpu, target_fd,
 		       PERF_FLAG_FD_OUTPUT | PERF_FLAG_FD_NO_GROUP | PERF_FLAG_FD_CLOEXEC);
-}
-
-int set_output(int fd, int target_fd)
-{
-	return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, (long)target_fd);
 }
 
 int read_count(int fd, struct event_count *count)
@@ -198,19 +184,19 @@ static const char *parse(struct out_record *rec)
 	return NULL;
 }
 
-/* The record at @pos, of at most @available bytes. */
+/* Take the record at @pos, of at most @available bytes. */
 static const char *take(struct output *out, struct out_record *rec, __u64 pos,
 			__u64 available)
 {
 	struct perf_event_header header;
 
 	if (available < sizeof(header))
-		return "less than a header is there";
+		return "there is less than a header";
 	copy_out(out, pos, &header, sizeof(header));
 	if (header.size < sizeof(header) || header.size % sizeof(__u64))
 		return "a record has an impossible size";
 	if (header.size > available)
-		return "a record ends behind data_head";
+		return "a record ends past data_head";
 
 	rec->type = header.type;
 	rec->size = header.size;
@@ -249,11 +235,11 @@ int output_next_backward(struct output *out, struct out_record *rec, const char 
 	__u64 left = out->size - (out->pos - head);
 	struct perf_event_header header;
 
-	/* Positions count down from 2^64: the first record ends there. */
+	/* Positions count down from 2^64, where the first record ends. */
 	if (!out->pos || left < sizeof(header))
 		return 0;
 	copy_out(out, out->pos, &header, sizeof(header));
-	/* The oldest one may be overwritten in part. */
+	/* The oldest record may be partly overwritten. */
 	if (header.size > left)
 		return 0;
 
@@ -288,7 +274,7 @@ static char map_dir[64];
 static char map_files[NR_FILES][4096];
 static int map_fds[NR_FILES];
 
-/* Of 1 to NR_FILES folders, each of up to 200 characters */
+/* The path has 2 * @n directories, each with a name of 23 * @n + 1 digits. */
 static int make_map_file(int n)
 {
 	char *path = map_files[n];
@@ -405,7 +391,7 @@ static void run_writer(struct writer_shared *shared, int slot, unsigned int nr, 
 		__atomic_store_n(&shared->written[slot], i + 1, __ATOMIC_RELEASE);
 	}
 
-	/* The end of a task is a record, too: not before it is wanted. */
+	/* An exit is a record, too: delay it until it is wanted. */
 	__atomic_add_fetch(&shared->finished, 1, __ATOMIC_SEQ_CST);
 	while (!__atomic_load_n(&shared->end, __ATOMIC_ACQUIRE))
 		usleep(1000);
@@ -418,7 +404,7 @@ pid_t start_writer(struct writer_shared *shared, int slot, int cpu, unsigned int
 	if (pid)
 		return pid;
 
-	/* Whatever becomes of the test: nobody is left behind. */
+	/* However the test ends, no writer is left over. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (cpu >= 0 && pin_to_cpu(cpu))
 		_exit(2);
@@ -470,12 +456,9 @@ long long pinned_kb(void)
 int set_mlock_kb(int kb)
 {
 	const char *path = "/proc/sys/kernel/perf_event_mlock_kb";
+	int was = read_number(path);
 	char text[32];
-	int was;
 
-	if (read_file(path, text, sizeof(text)))
-		return -1;
-	was = atoi(text);
 	sprintf(text, "%d", kb);
 	return write_file(path, text) ? -1 : was;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of output by several CPUs into one buffer share: buffers,
- * their records, and writers whose records are numbered.
+ * Shared by the tests of output of several CPUs to one buffer: buffers, their
+ * records, and writers whose records are numbered.
  *
  * Functions return -1 on failure and say why in errno, unless noted otherwise.
  */
@@ -13,13 +13,13 @@
 #include <sys/types.h>
 #include <linux/perf_event.h>
 
-#include "aux_common.h"
+#include "perf_common.h"
 
 /* --- Events --- */
 
 /*
- * All have the sample_type and the clock that struct out_record stands for, and
- * begin disabled. Each counts the records that it lost (PERF_FORMAT_LOST).
+ * All have the sample_type and the clock that struct out_record expects, and begin
+ * disabled. Each counts the records that it lost (PERF_FORMAT_LOST).
  */
 void attr_output(struct perf_event_attr *attr, int type, __u64 config);
 /* Writes a record for each change of a task's name. */
@@ -32,8 +32,7 @@ void attr_numbered_nmi(struct perf_event_attr *attr, unsigned int interval);
 /* For PROGRAM_NEEDS() */
 const char *lacks_shared_output(void);
 
-int set_output(int fd, int target_fd);
-/* An event whose output goes to @target_fd from the beginning */
+/* An event that is opened with its output redirected to @target_fd */
 int perf_open_output(struct perf_event_attr *attr, pid_t pid, int cpu, int target_fd);
 
 struct event_count {
@@ -71,11 +70,11 @@ struct out_record {
 };
 
 /*
- * Take the next record. Return 1, or 0 if there is none, or -1 if what is there
- * can't be a record, with the reason in @why.
+ * Take the next record. Return 1, or 0 if there is none, or -1 if the data can't be
+ * a record, with the reason in @why.
  */
 int output_next(struct output *out, struct out_record *rec, const char **why);
-/* Let the kernel reuse what was taken. */
+/* Let the kernel reuse the space of the records taken. */
 void output_release(struct output *out);
 /* The same for a backward buffer, from the newest (@pos = data_head) on. */
 int output_next_backward(struct output *out, struct out_record *rec, const char **why);
@@ -89,10 +88,10 @@ int write_map(unsigned int number);
 int make_map_files(void);
 void remove_map_files(void);
 
-/* Return the number, or -1 if a part of the record isn't what was written. */
+/* Return the number, or -1 if the record differs from what was written. */
 long long record_number(const struct out_record *rec);
 
-/* What the test and its writers, a process each, tell each other */
+/* Shared memory of the test and its writers, which are a process each */
 struct writer_shared {
 	int		ready;		/* writers that wait */
 	int		finished;	/* writers that have written all */
@@ -103,21 +102,21 @@ struct writer_shared {
 struct writer_shared *writers_alloc(void);
 void writers_free(struct writer_shared *shared);
 /*
- * Begins a process on @cpu (-1: any) that is ->ready, waits for ->go, writes @nr
- * records (0: until ->stop), is ->finished, and waits for ->end. Returns its pid.
+ * Starts a process on @cpu (-1: any). It increments ->ready, waits for ->go, writes @nr
+ * records (0: until ->stop), increments ->finished, and waits for ->end. Returns its pid.
  */
 pid_t start_writer(struct writer_shared *shared, int slot, int cpu, unsigned int nr,
 		   bool maps);
-/* Until @count is @nr. -1: that took longer than a minute */
+/* Wait until @count is @nr; -1 after a minute. */
 int wait_count(const int *count, int nr);
 int end_writer(pid_t pid);
 
-/* The n-th CPU that this process could use when it first asked, or -1 */
+/* The n-th of the CPUs that this process could use at the first call, or -1 */
 int test_cpu(int n);
 
-/* Pages that are pinned by this process beyond its free allowance, in kB */
+/* Memory that this process has pinned beyond its free allowance, in kB */
 long long pinned_kb(void);
-/* Of /proc/sys/kernel/perf_event_mlock_kb; returns what it was. */
+/* Set /proc/sys/kernel/perf_event_mlock_kb. Returns the old value. */
 int set_mlock_kb(int kb);
 
 #endif /* _OUTPUT_COMMON_H */

@@ -3,15 +3,15 @@
  * All CPUs write to one buffer, from NMIs and from tasks, as fast as they can.
  *
  * Expected: each NMI is found as a sample with its number, or is counted as lost
- * in the next sample of its CPU, and so is each record of the tasks. Nothing is
- * torn, nothing is out of its writer's order, and in the end the numbers add up
- * to the last record. A buffer that isn't safe against other CPUs or against
- * NMIs fails within moments: records that can't be parsed, numbers that are
- * missing without having been counted as lost.
+ * in the next sample of its CPU. Each record of the tasks is found or counted as
+ * lost, too. No record is torn or out of its writer's order, and in the end found
+ * and lost records add up exactly. A buffer that isn't safe against other CPUs or
+ * NMIs fails within moments: records can't be parsed, or numbers are missing that
+ * weren't counted as lost.
  *
- * The test goes on until it has seen what it is about: the buffer went round,
- * records were lost, CPUs overlapped, and an NMI hit a task that was writing; or
- * for PERF_STORM_SECONDS.
+ * The test goes on until it has seen what it is for: the buffer wrapped, records
+ * were lost, CPUs overlapped, and an NMI hit a task that was writing; or for
+ * PERF_STORM_SECONDS.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,9 +28,9 @@
 
 #define RW		(PROT_READ | PROT_WRITE)
 #define MAX_CPUS	16
-#define INTERVAL	2000	/* ns: the shortest */
+#define INTERVAL	2000	/* ns: the shortest interval */
 
-/* What has to be seen */
+/* What the storm must see at least */
 #define MIN_SAMPLES	5000
 #define MIN_RECORDS	2000
 #define MIN_WRAPS	100
@@ -38,11 +38,11 @@
 #define MIN_OVERLAPS	100
 #define MIN_NESTED	5
 
-/* The test PMU for NMIs is all that is needed. */
+/* Only the test PMU for NMIs is needed. */
 static const char *lacks_test_nmi(void)
 {
-	if (geteuid())
-		return "needs root";
+	if (lacks_root())
+		return lacks_root();
 
 	if (pmu_type("test_nmi") < 0 && load_module("test_perf_nmi"))
 		return "no module test_perf_nmi (CONFIG_TEST_PERF_NMI)";
@@ -54,10 +54,10 @@ PROGRAM_NEEDS(lacks_test_nmi() ?: lacks_shared_output())
 
 /* The NMIs of a CPU, or a task that writes one kind of records */
 struct source {
-	__u64	id;		/* of the event, */
-	__u32	tid;		/* and of the task if not all of its CPU */
+	__u64	id;		/* of the event */
+	__u32	tid;		/* of the task; not set for NMIs */
 	__u32	cpu;
-	__u64	next;		/* number */
+	__u64	next;		/* the next number */
 	__u64	found;
 	__u64	missing;
 	__u64	time;
@@ -78,7 +78,7 @@ FIXTURE(storm)
 	const char *error;
 	char where[200];
 	__u64 found, lost, overlaps, nested, samples;
-	__u64 newest[MAX_CPUS];		/* time of each CPU */
+	__u64 newest[MAX_CPUS];		/* newest time of each CPU */
 	__u64 time;			/* and CPU of the last record */
 	__u32 cpu;
 	int rate, mlock_kb;
@@ -90,7 +90,7 @@ FIXTURE_VARIANT(storm)
 	bool maps;
 };
 
-/* A buffer that never has room for long */
+/* A buffer that is soon full */
 FIXTURE_VARIANT_ADD(storm, small)
 {
 	.pages = 4,
@@ -107,7 +107,7 @@ FIXTURE_SETUP(storm)
 	for (int i = 0; i < MAX_CPUS && test_cpu(i) >= 0; i++)
 		self->nr_cpus++;
 	if (self->nr_cpus < 2)
-		SKIP_SETUP("needs two CPUs");
+		SKIP(return, "needs two CPUs");
 	self->rate = set_max_sample_rate(RATE_UNLIMITED);
 	self->mlock_kb = set_mlock_kb(0);
 	self->writers = writers_alloc();
@@ -144,7 +144,7 @@ static int open_nmi(struct _test_data_storm *self, int i)
 	s->id = perf_id(self->nmi[i]);
 	/* The first NMI has number 1. */
 	s->next = 1;
-	return set_output(self->nmi[i], self->names);
+	return perf_set_output(self->nmi[i], self->names);
 }
 
 /* The inherited event of this process owns the buffer. */
@@ -162,7 +162,7 @@ static int open_events(struct _test_data_storm *self, unsigned int pages)
 	if (self->names < 0 || self->maps < 0)
 		return -1;
 	if (output_map(&self->out, self->names, pages, RW) ||
-	    set_output(self->maps, self->names))
+	    perf_set_output(self->maps, self->names))
 		return -1;
 	for (int i = 0; i < self->nr_cpus; i++) {
 		if (open_nmi(self, i))
@@ -235,8 +235,8 @@ static struct source *source_of(struct _test_data_storm *self)
 }
 
 /*
- * Who began first isn't always first in the buffer: the two were writing at the
- * same time. On one CPU that takes an NMI in the middle of a task's record.
+ * A record that began later may come first in the buffer: then the two were written at
+ * the same time. On one CPU that means an NMI in the middle of a task's record.
  */
 static void see_overlap(struct _test_data_storm *self)
 {
@@ -281,9 +281,9 @@ static int add_record(struct _test_data_storm *self)
 	s->found++;
 	self->found++;
 	self->samples += rec->type == PERF_RECORD_SAMPLE;
-	/* Each sample says how many of its CPU's were lost before it. */
+	/* Each sample says how many of its CPU's samples were lost before it. */
 	if (rec->type == PERF_RECORD_SAMPLE && rec->value_lost != s->missing)
-		return wrong(self, "its loss isn't what is missing");
+		return wrong(self, "its number of lost records isn't that of missing ones");
 	see_overlap(self);
 	return 0;
 }
@@ -310,7 +310,7 @@ static bool seen_enough(const struct _test_data_storm *self)
 	       self->overlaps >= MIN_OVERLAPS && self->nested >= MIN_NESTED;
 }
 
-/* The reader keeps up, then makes a pause in which the buffer overflows. */
+/* The reader keeps up, then pauses until the buffer overflows. */
 static void read_storm(struct _test_data_storm *self)
 {
 	__u64 begin = clock_ns();
@@ -337,7 +337,7 @@ static __u64 missing_in_all(const struct _test_data_storm *self)
 	return sum;
 }
 
-/* What comes after a writer's last record has been lost, too. */
+/* Numbers after a writer's last record have been lost, too. */
 static void add_tail(struct source *s, __u64 written)
 {
 	if (written > s->next)
@@ -378,12 +378,12 @@ static void check_tasks(struct __test_metadata *_metadata, struct _test_data_sto
 	EXPECT_EQ(lost, missing);
 }
 
-/* One more record, for the LOST record before it. */
+/* Write one more record, so that a LOST record comes before it. */
 static void flush_lost(struct _test_data_storm *self)
 {
 	struct source *s = &self->task_source[self->nr_tasks];
 
-	ioctl(self->names, PERF_EVENT_IOC_ENABLE, 0);
+	perf_enable(self->names);
 	pin_to_cpu(test_cpu(0));
 	s->tid = gettid();
 	s->cpu = test_cpu(0);
@@ -391,10 +391,10 @@ static void flush_lost(struct _test_data_storm *self)
 	self->writers->written[self->nr_tasks] = 1;
 	self->nr_tasks++;
 	write_name(0);
-	ioctl(self->names, PERF_EVENT_IOC_DISABLE, 0);
+	perf_disable(self->names);
 }
 
-/* All that they have written is attempted, and nothing of their end. */
+/* Stop the tasks. The event counts all their writes, but not their exits. */
 static int stop_tasks(struct _test_data_storm *self)
 {
 	__atomic_store_n(&self->writers->stop, 1, __ATOMIC_RELAXED);

@@ -2,16 +2,17 @@
 /*
  * Software model of Intel's trace hardware: when its interrupt is acknowledged.
  *
- * Delivery masks LVTPC, and the drivers' handler unmasks it: first, in the middle, or
- * last, as suits the CPU. From then on the hardware may ask for the next interrupt,
- * which comes when the handler has returned. What goes wrong with that on one kind of
- * CPU does not on another. The model can be any of them.
+ * Delivery masks LVTPC, and the drivers' handler unmasks it: early, in the middle, or
+ * late, depending on the CPU. From then on the hardware may request the next interrupt,
+ * which is delivered when the handler has returned. An error may show on one kind of
+ * CPU only. The model can be each of them.
  */
 #include <linux/init.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
 
 #include "../../perf_event.h"
+#include "host.h"
 #include "trace_model.h"
 
 static const char * const tm_ack_words[] = {
@@ -21,15 +22,15 @@ static const char * const tm_ack_words[] = {
 	[TM_ACK_LATE]	= "late",
 };
 
-/* What intel_pmu_init() has chosen */
+/* The choice of intel_pmu_init() */
 static enum tm_ack tm_ack_cpu __ro_after_init;
 
 /**
- * tm_ack_parse() - the word for it
+ * tm_ack_parse() - parse a word for the time of the acknowledgment
  * @word: cpu, early, mid or late
- * @ack: what it stands for
+ * @ack: set to its meaning
  *
- * Return: true if there is such a word.
+ * Return: true if the word is known.
  */
 bool tm_ack_parse(const char *word, enum tm_ack *ack)
 {
@@ -41,8 +42,8 @@ bool tm_ack_parse(const char *word, enum tm_ack *ack)
 }
 
 /**
- * tm_ack_set() - acknowledge the interrupt at another time, from the next one on
- * @ack: when
+ * tm_ack_set() - set the time of the acknowledgment, from the next interrupt on
+ * @ack: the time
  *
  * Context: task
  */
@@ -63,7 +64,7 @@ static enum tm_ack tm_ack_now(void)
 }
 
 /**
- * tm_ack_word() - when the interrupt is acknowledged
+ * tm_ack_word() - the time at which the interrupt is acknowledged
  *
  * Return: early, mid or late
  */
@@ -72,7 +73,7 @@ const char *tm_ack_word(void)
 	return tm_ack_words[tm_ack_now()];
 }
 
-/* Behind init_hw_perf_events() */
+/* Runs after init_hw_perf_events() */
 static int __init tm_ack_init(void)
 {
 	tm_ack_cpu = tm_ack_now();

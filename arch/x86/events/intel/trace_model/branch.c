@@ -25,7 +25,7 @@ static bool tm_in_range(const struct tm_cpu *cpu, unsigned int range, u64 ip)
 	return ip >= cpu->addr[2 * range] && ip <= cpu->addr[2 * range + 1];
 }
 
-/* Of the ranges that are used like this: whether there are any, and ip is in one. */
+/* Is ip in one of the ranges with this use? @none if no range has this use. */
 static bool tm_in_ranges(const struct tm_cpu *cpu, unsigned int use, u64 ip, bool none)
 {
 	unsigned int range;
@@ -42,9 +42,9 @@ static bool tm_in_ranges(const struct tm_cpu *cpu, unsigned int use, u64 ip, boo
 }
 
 /**
- * tm_filter_en() - FilterEn: the address ranges let code be traced
+ * tm_filter_en() - FilterEn: do the address ranges allow tracing?
  * @cpu: model
- * @ip: where the code is
+ * @ip: address of the code
  */
 bool tm_filter_en(const struct tm_cpu *cpu, u64 ip)
 {
@@ -52,7 +52,7 @@ bool tm_filter_en(const struct tm_cpu *cpu, u64 ip)
 }
 
 /**
- * tm_context_en() - ContextEn but for the privilege level
+ * tm_context_en() - ContextEn except for the privilege level
  * @cpu: model
  */
 bool tm_context_en(const struct tm_cpu *cpu)
@@ -77,9 +77,9 @@ static bool tm_branch_stop(struct tm_cpu *cpu, u64 ip)
 }
 
 /**
- * tm_branch_enable() - code begins to run that is traced, if filters let it
+ * tm_branch_enable() - code begins to run that is traced if the filters allow it
  * @cpu: model, not tracing code
- * @ip: where
+ * @ip: address of the code
  * @mode: TM_MODE_64 or TM_MODE_32
  */
 void tm_branch_enable(struct tm_cpu *cpu, u64 ip, u8 mode)
@@ -128,7 +128,7 @@ static void tm_pt_step(struct tm_cpu *cpu, const struct tm_step *step)
 {
 	u64 next = step->from + step->insn.length;
 
-	/* A call of the next instruction is how code finds its own address. */
+	/* A call of the next instruction is how code gets its own address. */
 	if (step->insn.kind == TM_INSN_CALL_INDIRECT ||
 	    (step->insn.kind == TM_INSN_CALL && step->to != next))
 		tm_pt_call(cpu, next);
@@ -151,11 +151,12 @@ static void tm_pt_step(struct tm_cpu *cpu, const struct tm_step *step)
 }
 
 /*
- * A trace that leaves its range tells where to, but not by which branch. A branch
- * that comes back from there, or a range that is walked into, is a beginning.
+ * A trace that leaves its range has the destination, but not the branch that led
+ * there. A branch that comes back from there, or execution that enters a range
+ * without a branch, starts the trace anew.
  *
- * So is an instruction that had been executed, though packets say that the code was
- * interrupted before it: by an NMI on the way from the trap to here.
+ * The same goes for an instruction that was executed although packets say that the code
+ * was interrupted before it: by an NMI on the way from the trap to here.
  */
 static void tm_pt_walk(struct tm_cpu *cpu, const struct tm_step *step)
 {
@@ -200,7 +201,7 @@ u64 tm_op_step(struct tm_cpu *cpu, void *arg)
 /**
  * tm_branch_call() - a function of the kernel was called
  * @cpu: model, not tracing code
- * @call: by and of what
+ * @call: caller and callee
  */
 void tm_branch_call(struct tm_cpu *cpu, const struct tm_call *call)
 {

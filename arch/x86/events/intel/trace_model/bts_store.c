@@ -3,7 +3,7 @@
  * Software model of Intel's trace hardware: branch records in the DS area.
  *
  * The DS area is memory that the driver may write whenever BTS is off. The model
- * remembers what it wrote itself, to tell when the driver did it while BTS is on.
+ * remembers what it wrote, to detect writes of the driver while BTS is on.
  */
 #include <linux/bits.h>
 #include <linux/stddef.h>
@@ -13,6 +13,7 @@
 #include <asm/msr-index.h>
 
 #include "flow.h"
+#include "registers.h"
 #include "trace_model.h"
 
 struct tm_bts {
@@ -21,7 +22,7 @@ struct tm_bts {
 	u64	flags;
 };
 
-/* What the manual asks for: records that fit, from the base to the maximum. */
+/* The manual's requirement: whole records from the base to the maximum. */
 static bool tm_ds_usable(const struct tm_cpu *cpu)
 {
 	u64 bts[offsetof(struct debug_store, pebs_buffer_base) / sizeof(u64)];
@@ -49,7 +50,7 @@ void tm_bts_start(struct tm_cpu *cpu)
 	if (tm_ds_usable(cpu))
 		cpu->bts_index = tm_ds(cpu)->bts_index;
 	else
-		tm_breach(cpu, TM_BREACH_DS);
+		tm_violation(cpu, TM_VIOLATION_DS);
 }
 
 /**
@@ -59,7 +60,7 @@ void tm_bts_start(struct tm_cpu *cpu)
 void tm_bts_stop(struct tm_cpu *cpu)
 {
 	if (cpu->bts_index && cpu->bts_index != tm_ds(cpu)->bts_index)
-		tm_breach(cpu, TM_BREACH_BTS_INDEX);
+		tm_violation(cpu, TM_VIOLATION_BTS_INDEX);
 	cpu->bts_index = 0;
 }
 
@@ -68,7 +69,7 @@ static bool tm_bts_full(const struct debug_store *ds, u64 index)
 	return index + sizeof(struct tm_bts) > ds->bts_absolute_maximum;
 }
 
-/* Without an interrupt, the oldest records make room. */
+/* Without an interrupt, the oldest records are overwritten. */
 static u64 tm_bts_wrap(const struct tm_cpu *cpu, const struct debug_store *ds, u64 index)
 {
 	if (tm_bts_full(ds, index) && !(cpu->debugctl & DEBUGCTLMSR_BTINT))
@@ -79,11 +80,11 @@ static u64 tm_bts_wrap(const struct tm_cpu *cpu, const struct debug_store *ds, u
 /**
  * tm_bts_record() - a branch was taken
  * @cpu: model
- * @from: the branch
+ * @from: address of the branch
  * @to: its target
  *
- * If an interrupt was asked for, what doesn't fit is lost, until the driver has made
- * room.
+ * If an interrupt is enabled, a record that doesn't fit is lost, until the driver has
+ * made room.
  */
 void tm_bts_record(struct tm_cpu *cpu, u64 from, u64 to)
 {
@@ -94,7 +95,7 @@ void tm_bts_record(struct tm_cpu *cpu, u64 from, u64 to)
 	if (!cpu->bts_index)
 		return;
 	if (ds->bts_index != cpu->bts_index) {
-		tm_breach(cpu, TM_BREACH_BTS_INDEX);
+		tm_violation(cpu, TM_VIOLATION_BTS_INDEX);
 		cpu->bts_index = ds->bts_index;
 	}
 

@@ -2,53 +2,50 @@
 /*
  * Software model of Intel's trace hardware: operations on it.
  *
- * An NMI can hit the model's own code, and its handler (a driver's, a gate's)
- * reads and writes the same registers and must find them as hardware would leave
- * them: each instruction done as a whole, or not at all. Neither can wait for the
- * other. So the model of one CPU is a value that is replaced, never changed:
+ * An NMI can hit the model's own code, and its handler (a driver's, a gate's) reads
+ * and writes the same registers. It must find them as hardware would leave them: each
+ * instruction done as a whole, or not at all. Neither context can wait for the other.
+ * So the model of one CPU is a value that is replaced, never changed:
  *
- *   1. An operation works on a private copy of the current value,
- *   2. which becomes current with one compare-and-exchange. It fails if the
+ *   1. An operation works on a private copy of the current value.
+ *   2. The copy becomes current with one compare-and-exchange. That fails if the
  *      operation of an NMI became current in between: then start again at 1.
- *   3. Stores to memory (trace data, the DS area) are part of the value and carried
- *      out only now. An NMI that finds them unfinished does it in place of the
- *      interrupted operation, before anything else; that one notices and stops.
+ *   3. Stores to memory (trace data, the DS area) are part of the value and executed
+ *      only now. An NMI that finds them unfinished executes them in place of the
+ *      interrupted operation, before anything else. The interrupted operation notices
+ *      and stops.
  *
  * No other CPU ever writes the value, and interrupts are off meanwhile: operations
  * nest only as NMIs and exceptions do, like a stack. Therefore each nesting level
- * can have its own two slots, of which at most one is the current value: the other
+ * has two slots of its own, of which at most one is the current value: the other
  * is free for the copy. Slots of a level are written on that level only; so the
- * slot of an unfinished operation never changes under a nested one. The other way
- * round it may: a copy that an NMI changed is noticed by the sequence number, which
- * is part of the word that names the current slot and different each time.
+ * slot of an unfinished operation never changes under a nested one. In the other
+ * direction, an NMI may change the slot that is being copied. The sequence number
+ * shows that: it is part of the word that names the current slot, and different
+ * each time.
  *
- * What remains: between the last look at that word and the store behind it there is
+ * Remaining race: between the last check of that word and the store after it there is
  * an instruction boundary. If NMIs there fill the trace buffer once around, eight
  * bytes of it are old ones.
  */
-#define pr_fmt(fmt) "trace_model: " fmt
-
 #include <linux/bug.h>
-#include <linux/cpuhotplug.h>
-#include <linux/init.h>
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
 #include <linux/string.h>
 
-#include <asm/processor.h>
-#include <asm/unaligned.h>
-
+#include "host.h"
+#include "registers.h"
 #include "trace_model.h"
 
-/* Task or interrupt, exception in it, NMI, exception in that. */
+/* Task or interrupt, an exception in it, NMI, an exception in the NMI. */
 #define TM_LEVELS	4
 #define TM_SLOTS	(2 * TM_LEVELS)
 #define TM_SEQ		TM_SLOTS	/* one, in tm_state.current_seq */
 
 /**
- * struct tm_state - all there is of one CPU's model
+ * struct tm_state - the model of one CPU
  * @current_seq: index of the current slot, sequence number above it
  * @settled: the @current_seq whose stores are all done
  * @depth: operations begun and not finished
@@ -66,15 +63,6 @@ static DEFINE_PER_CPU(struct tm_state, tm_state);
 DEFINE_PER_CPU(unsigned int, tm_wants);
 DEFINE_PER_CPU(unsigned long[TM_NR_STATS], tm_stats);
 
-struct tm_config tm_config = {
-	.single_range	= true,
-	.mtc		= true,
-	.cyc		= true,
-	.ptwrite	= true,
-	.cr3_filter	= true,
-	.filters	= 2,
-};
-
 static struct tm_cpu *tm_slot(unsigned long seq)
 {
 	return this_cpu_ptr(&tm_state.slot[seq % TM_SLOTS]);
@@ -86,8 +74,8 @@ static bool tm_is_current(unsigned long seq)
 }
 
 /*
- * The inherited part only. In words and not with memcpy(), which emulators carry
- * out byte by byte: this is most of the model's time.
+ * Copies the inherited part only. In words and not with memcpy(), which emulators
+ * execute byte by byte: this takes most of the model's time.
  */
 static void tm_copy(struct tm_cpu *to, const struct tm_cpu *from)
 {
@@ -99,7 +87,7 @@ static void tm_copy(struct tm_cpu *to, const struct tm_cpu *from)
 		dst[i] = src[i];
 
 	memset(&to->stat, 0, sizeof(to->stat));
-	to->breaches = 0;
+	to->violations = 0;
 	to->msr = 0;
 	to->nr_stores = 0;
 	to->nr_bytes = 0;
@@ -108,15 +96,15 @@ static void tm_copy(struct tm_cpu *to, const struct tm_cpu *from)
 /**
  * tm_store() - write to memory when the operation is published
  * @cpu: model
- * @dst: where to
+ * @dst: destination
  * @src: the bytes, copied here
- * @n: how many
+ * @n: number of bytes
  */
 void tm_store(struct tm_cpu *cpu, void *dst, const void *src, unsigned int n)
 {
 	struct tm_pending *last = cpu->nr_stores ? &cpu->store[cpu->nr_stores - 1] : NULL;
 
-	/* More contiguous bytes are no new store. */
+	/* Contiguous bytes extend the last store. */
 	if (last && (last->exchange || last->dst + last->len != dst))
 		last = NULL;
 
@@ -141,8 +129,8 @@ void tm_store(struct tm_cpu *cpu, void *dst, const void *src, unsigned int n)
  * tm_store_exchange() - replace a word that software may write as well
  * @cpu: model
  * @dst: the word
- * @old: what must be there
- * @new: what replaces it
+ * @old: value that must be there
+ * @new: value that replaces it
  */
 void tm_store_exchange(struct tm_cpu *cpu, u64 *dst, u64 old, u64 new)
 {
@@ -152,13 +140,14 @@ void tm_store_exchange(struct tm_cpu *cpu, u64 *dst, u64 old, u64 new)
 	cpu->store[cpu->nr_stores - 1].exchange = true;
 }
 
-/* False if an NMI has got further. */
+/* False if an NMI has executed these stores, or later ones. */
 static bool tm_store_bytes(unsigned long seq, u8 *dst, const u8 *src, unsigned int n)
 {
 	while (n >= sizeof(u64)) {
 		if (!tm_is_current(seq))
 			return false;
-		put_unaligned(get_unaligned((const u64 *)src), (u64 *)dst);
+		/* One access, and never a call as memcpy() is in some configurations */
+		__builtin_memcpy(dst, src, sizeof(u64));
 		barrier();
 		dst += sizeof(u64);
 		src += sizeof(u64);
@@ -190,13 +179,13 @@ static bool tm_store_one(unsigned long seq, const struct tm_cpu *cpu,
 }
 
 /*
- * Carry out the stores of the current value. Its slot doesn't change meanwhile: it
+ * Execute the stores of the current value. Its slot doesn't change meanwhile: it
  * belongs to this level, or to one that was interrupted. (If it belongs to a deeper
  * level, its operation is finished, and there are no stores left.)
  */
 static void tm_drain(bool found)
 {
-	/* In this order: an NMI in between then makes tm_is_current() fail. */
+	/* In this order: if an NMI comes in between, tm_is_current() fails. */
 	unsigned long seq = this_cpu_read(tm_state.current_seq);
 	unsigned long settled = this_cpu_read(tm_state.settled);
 	const struct tm_cpu *cpu = tm_slot(seq);
@@ -211,12 +200,12 @@ static void tm_drain(bool found)
 	}
 	if (found && i)
 		tm_count(TM_STAT_DRAINED);
-	/* Fails if an NMI published and settled something later. */
+	/* Fails if an NMI published and settled a later value. */
 	if (tm_is_current(seq))
 		this_cpu_cmpxchg(tm_state.settled, settled, seq);
 }
 
-/* Carry out @op once: published or, if an NMI's was published meanwhile, not. */
+/* Execute @op once. NULL if it was not published, because an NMI published first. */
 static struct tm_cpu *tm_attempt(unsigned int level, tm_op_t op, void *arg, u64 *ret)
 {
 	unsigned long seq = this_cpu_read(tm_state.current_seq), next;
@@ -229,7 +218,7 @@ static struct tm_cpu *tm_attempt(unsigned int level, tm_op_t op, void *arg, u64 
 	copy = tm_slot(next);
 	tm_copy(copy, tm_slot(seq));
 	barrier();
-	/* Never run an operation on half of one value and half of another. */
+	/* Never run an operation on a mixture of two values. */
 	if (!tm_is_current(seq))
 		return NULL;
 
@@ -246,8 +235,8 @@ static void tm_account(const struct tm_cpu *done)
 	this_cpu_add(tm_stats[TM_STAT_BYTES], done->stat.bytes);
 	this_cpu_add(tm_stats[TM_STAT_PSBS], done->stat.psbs);
 	this_cpu_add(tm_stats[TM_STAT_BTS_RECORDS], done->stat.bts_records);
-	if (unlikely(done->breaches))
-		tm_report_breaches(done);
+	if (unlikely(done->violations))
+		tm_report_violations(done);
 }
 
 static u64 tm_apply(unsigned int level, tm_op_t op, void *arg)
@@ -260,7 +249,7 @@ static u64 tm_apply(unsigned int level, tm_op_t op, void *arg)
 		tm_count(TM_STAT_RETRIES);
 
 	tm_drain(false);
-	/* Still what this operation made of it: nobody else writes this slot. */
+	/* Still the outcome of this operation: no other context writes this slot. */
 	tm_account(done);
 
 	return ret;
@@ -281,7 +270,7 @@ static unsigned int tm_wanted(const struct tm_cpu *cpu)
 	       (bts && !(cpu->debugctl & DEBUGCTLMSR_BTS_OFF_OS) ? TM_BTS_KERNEL : 0);
 }
 
-/* What others look at without an operation. The last to write has seen the latest. */
+/* Data read without an operation. The last context that writes it has seen the latest value. */
 static void tm_show(void)
 {
 	const struct tm_cpu *cpu;
@@ -297,8 +286,8 @@ static void tm_show(void)
 }
 
 /*
- * An interrupt is delivered once, whoever is first here. From now on an NMI may serve
- * its purpose, so this is the moment at which it is sent.
+ * An interrupt is delivered once, by the context that gets here first. It counts as sent
+ * from this moment on, because an NMI may handle its cause from now on.
  */
 static u64 tm_take_pmi(struct tm_cpu *cpu, void *arg)
 {
@@ -309,7 +298,7 @@ static u64 tm_take_pmi(struct tm_cpu *cpu, void *arg)
 	return pmi;
 }
 
-/* The counters' interrupt waits as long as its bit in GLOBAL_STATUS does. */
+/* The counters' interrupt stays pending as long as its bit in GLOBAL_STATUS is set. */
 static u64 tm_lose_pmi(struct tm_cpu *cpu, void *arg)
 {
 	bool pmi = cpu->pmi & TM_PMI_BTS;
@@ -357,7 +346,7 @@ static void tm_leave(unsigned long flags)
 	raw_local_irq_restore(flags);
 }
 
-static u64 tm_carry_out(unsigned int level, tm_op_t op, void *arg)
+static u64 tm_execute(unsigned int level, tm_op_t op, void *arg)
 {
 	u64 ret = tm_apply(level, op, arg);
 
@@ -367,7 +356,7 @@ static u64 tm_carry_out(unsigned int level, tm_op_t op, void *arg)
 }
 
 /**
- * tm_run() - carry out an operation, in any context
+ * tm_run() - execute an operation, in any context
  * @op: the operation
  * @arg: its argument
  *
@@ -382,7 +371,7 @@ u64 tm_run(tm_op_t op, void *arg)
 	u64 ret = 0;
 
 	if (!WARN_ON_ONCE(level >= TM_LEVELS))
-		ret = tm_carry_out(level, op, arg);
+		ret = tm_execute(level, op, arg);
 
 	tm_leave(flags);
 	return ret;
@@ -391,13 +380,13 @@ u64 tm_run(tm_op_t op, void *arg)
 NOKPROBE_SYMBOL(tm_run);
 
 /**
- * tm_try() - carry out an operation unless this context interrupted another
+ * tm_try() - execute an operation unless this context interrupted another
  * @op: the operation
  * @arg: its argument
  *
- * To generate trace data: what runs inside of the model isn't traced.
+ * To generate trace data: code that runs inside the model isn't traced.
  *
- * Return: true if the operation was carried out.
+ * Return: true if the operation was executed.
  */
 bool tm_try(tm_op_t op, void *arg)
 {
@@ -405,7 +394,7 @@ bool tm_try(tm_op_t op, void *arg)
 	unsigned int level = tm_enter(&flags);
 
 	if (!level)
-		tm_carry_out(level, op, arg);
+		tm_execute(level, op, arg);
 	else
 		tm_count(TM_STAT_SKIPPED);
 
@@ -415,85 +404,12 @@ bool tm_try(tm_op_t op, void *arg)
 
 NOKPROBE_SYMBOL(tm_try);
 
-/*
- * Start
+/**
+ * tm_reset() - registers as after power-on
+ * @cpu: a CPU that doesn't run yet, or no longer
  */
-
-/* Registers as after power-on. The CPU doesn't run yet, or no more. */
-static int tm_prepare_cpu(unsigned int cpu)
+void tm_reset(unsigned int cpu)
 {
 	memset(per_cpu_ptr(&tm_state, cpu), 0, sizeof(struct tm_state));
 	per_cpu(tm_wants, cpu) = 0;
-	tm_counters_reset(cpu);
-	return 0;
 }
-
-static int __init tm_init(void)
-{
-	if (!tm_config.on)
-		return 0;
-
-	return cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "x86/trace_model:prepare",
-					 tm_prepare_cpu, NULL);
-}
-early_initcall(tm_init);
-
-struct tm_option {
-	const char	*name;
-	bool		*flag;
-	bool		value;
-};
-
-static const struct tm_option tm_options[] __initconst = {
-	{ "single-entry", &tm_config.single_entry, true },
-	{ "no-single-range", &tm_config.single_range, false },
-	{ "no-mtc", &tm_config.mtc, false },
-	{ "no-cyc", &tm_config.cyc, false },
-	{ "no-ptwrite", &tm_config.ptwrite, false },
-	{ "no-cr3", &tm_config.cr3_filter, false },
-	{ "pebs", &tm_config.pebs, true },
-};
-
-static void __init tm_parse_option(const char *option)
-{
-	unsigned int i;
-
-	if (sscanf(option, "filters=%u", &tm_config.filters) == 1) {
-		tm_config.filters = min_t(unsigned int, tm_config.filters, 4);
-		return;
-	}
-	if (strstarts(option, "ack=") && tm_ack_parse(option + 4, &tm_config.ack))
-		return;
-	for (i = 0; i < ARRAY_SIZE(tm_options); i++) {
-		if (!strcmp(option, tm_options[i].name)) {
-			*tm_options[i].flag = tm_options[i].value;
-			return;
-		}
-	}
-	pr_warn("option '%s' is not known\n", option);
-}
-
-/*
- * Early, because alternatives make direct calls of the hooks and CPUID is read once
- * for all. The kernel has identified the boot CPU's vendor by now, no more.
- */
-static int __init tm_setup(char *options)
-{
-	char *option;
-
-	if (boot_cpu_data.x86_vendor != X86_VENDOR_INTEL) {
-		pr_warn("off: the CPU isn't an Intel one\n");
-		return 0;
-	}
-	while ((option = strsep(&options, ","))) {
-		if (*option)
-			tm_parse_option(option);
-	}
-	tm_config.on = true;
-	tm_hooks_install();
-	tm_step_init_early();
-	pr_info("on: Intel PT, BTS and performance counters are a model in software\n");
-
-	return 0;
-}
-early_param("trace_model", tm_setup);

@@ -1,66 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Software model of Intel's trace hardware: counters, and their interrupt.
+ * Software model of Intel's trace hardware: counters.
  *
- * Counters advance with the TSC while they are enabled: an event has a rate, not a
- * meaning. Nothing happens while they do; an overflow is noticed when the model is
- * looked at. For those that are to interrupt, a timer on another CPU has this one
- * look, by an NMI: so the interrupt can hit anything, as the real one does.
+ * Counters advance with the TSC while they are enabled: an event has a rate, but no
+ * meaning. They are not updated continuously; an overflow is noticed when the counters
+ * are next updated. For counters that interrupt, a timer does that: see host.c.
  */
-#include <linux/cpumask.h>
-#include <linux/hrtimer.h>
-#include <linux/init.h>
-#include <linux/irq_work.h>
+#include <linux/bitops.h>
 #include <linux/kernel.h>
-#include <linux/kprobes.h>
-#include <linux/math64.h>
-#include <linux/smp.h>
+#include <linux/minmax.h>
 
-#include <asm/apic.h>
-#include <asm/nmi.h>
 #include <asm/perf_event.h>
 #include <asm/tsc.h>
 
+#include "host.h"
+#include "registers.h"
 #include "trace_model.h"
-
-#define TM_NEVER		U64_MAX
-#define TM_SHORTEST_NS		(10 * NSEC_PER_USEC)
-#define TM_LONGEST_NS		(10 * NSEC_PER_MSEC)
-
-/**
- * struct tm_watch - the timer that looks after one CPU, from another one
- * @deadline: TSC at which the CPU must look at its counters, or TM_NEVER; written by
- *	      the CPU
- * @planned: TSC at which the timer looks at @deadline; written by the timer
- * @poked: an NMI to look is on its way
- * @in_poke: its handler runs
- * @owed: the NMI that came last is the interrupt: a driver has to claim it
- * @stray: an NMI is on its way whose purpose another one has served
- * @arm: on the CPU, to reach another one
- * @start: there, to start @timer
- * @timer: the timer
- * @cpu: the CPU
- */
-struct tm_watch {
-	u64		deadline;
-	u64		planned;
-	bool		poked;
-	bool		in_poke;
-	bool		owed;
-	bool		stray;
-	struct irq_work	arm;
-	struct irq_work	start;
-	struct hrtimer	timer;
-	unsigned int	cpu;
-};
-
-static DEFINE_PER_CPU(struct tm_watch, tm_watch);
-static bool tm_pmi_masked;
-static bool tm_watch_ready __ro_after_init;
-
-/*
- * Counting
- */
 
 static const struct {
 	u16 event;	/* event select and unit mask */
@@ -78,7 +33,7 @@ static const struct {
 
 static const u8 tm_fixed_shift[TM_FIXED] = { 1, 0, 0 };
 
-/* False if counter @i doesn't count; otherwise its rate, and if it may interrupt. */
+/* False if counter @i doesn't count; otherwise sets its rate and whether it may interrupt. */
 static bool tm_gp_runs(const struct tm_cpu *cpu, unsigned int i, u8 *shift, bool *irq)
 {
 	u64 sel = cpu->evtsel[i];
@@ -121,13 +76,13 @@ static bool tm_runs(const struct tm_cpu *cpu, unsigned int i, u8 *shift, bool *i
 			   tm_fixed_runs(cpu, i - TM_GP, shift, irq);
 }
 
-/* Do its overflows lead to records, not to interrupts? */
+/* Do its overflows lead to records instead of interrupts? */
 static bool tm_has_pebs(const struct tm_cpu *cpu, unsigned int i)
 {
 	return i < TM_GP && cpu->pebs_enable & BIT_ULL(i);
 }
 
-/* True if the counter has overflowed. With PEBS, it goes on from there in the next look. */
+/* True if the counter has overflowed. With PEBS, the next update goes on from there. */
 static bool tm_advance(struct tm_cpu *cpu, unsigned int i, u8 shift, u64 now)
 {
 	u64 events = (now - cpu->since[i]) >> shift;
@@ -151,8 +106,8 @@ static void tm_overflow(struct tm_cpu *cpu, unsigned int i, bool irq)
 }
 
 /*
- * Each overflow has its record, however late it is noticed. Not so behind the last one:
- * if it interrupts, the handler would have stopped the counter.
+ * Each overflow gets its record, however late it is noticed. But none follows the last
+ * one: if that one interrupts, the handler would have stopped the counter.
  */
 static bool tm_pebs(struct tm_cpu *cpu, unsigned long counters, u64 now,
 		    const struct pt_regs *regs)
@@ -172,11 +127,11 @@ static bool tm_pebs(struct tm_cpu *cpu, unsigned long counters, u64 now,
 /**
  * tm_counters_update() - bring the counters up to date
  * @cpu: model
- * @regs: interrupted for that, or NULL
+ * @regs: registers of the interrupted context, or NULL
  *
- * Before anything that they depend on is read or changed.
+ * Must be called before anything that the counters depend on is read or changed.
  *
- * Return: true if more overflows of a counter with PEBS may wait for the next look.
+ * Return: true if the next update may find more overflows of a counter with PEBS.
  */
 bool tm_counters_update(struct tm_cpu *cpu, const struct pt_regs *regs)
 {
@@ -200,12 +155,12 @@ bool tm_counters_update(struct tm_cpu *cpu, const struct pt_regs *regs)
 }
 
 /**
- * tm_counters_deadline() - when the counters must be looked at
+ * tm_counters_deadline() - when the counters must be updated
  * @cpu: model
  *
- * Return: TSC of the first overflow that interrupts or has a record; 0 if an interrupt waits for
- * the local APIC; TM_NEVER if there is nothing to wait for, or tm_pmi_mask() tells
- * when the waiting is over.
+ * Return: TSC of the first overflow that interrupts or has a record; 0 if an interrupt
+ * is pending at the local APIC; TM_NEVER if nothing is pending, or if only
+ * tm_pmi_mask() can end the wait.
  */
 u64 tm_counters_deadline(const struct tm_cpu *cpu)
 {
@@ -215,7 +170,7 @@ u64 tm_counters_deadline(const struct tm_cpu *cpu)
 	bool irq;
 
 	if (cpu->pmi)
-		return READ_ONCE(tm_pmi_masked) ? TM_NEVER : 0;
+		return tm_pmi_is_masked() ? TM_NEVER : 0;
 	if (!cpu->global_ctrl)
 		return TM_NEVER;
 
@@ -227,297 +182,3 @@ u64 tm_counters_deadline(const struct tm_cpu *cpu)
 	}
 	return deadline;
 }
-
-static u64 tm_pmc_op(struct tm_cpu *cpu, void *arg)
-{
-	unsigned int counter = *(unsigned int *)arg;
-
-	tm_counters_update(cpu, NULL);
-	if (counter & INTEL_PMC_FIXED_RDPMC_BASE)
-		counter = TM_GP + (counter & ~INTEL_PMC_FIXED_RDPMC_BASE);
-	return counter < TM_COUNTERS ? cpu->count[counter] : 0;
-}
-
-/**
- * tm_read_pmc() - the RDPMC instruction
- * @counter: its operand
- *
- * Return: the count
- */
-u64 tm_read_pmc(unsigned int counter)
-{
-	return tm_run(tm_pmc_op, &counter);
-}
-
-/*
- * The interrupt
- */
-
-/**
- * tm_pmi_allowed() - would the local APIC deliver an interrupt now, as NMI
- *
- * Return: true if so
- */
-bool tm_pmi_allowed(void)
-{
-	u32 lvtpc = apic_read(APIC_LVTPC);
-
-	return !READ_ONCE(tm_pmi_masked) && !(lvtpc & APIC_LVT_MASKED) &&
-	       GET_APIC_DELIVERY_MODE(lvtpc) == APIC_MODE_NMI;
-}
-
-static u64 tm_look(struct tm_cpu *cpu, void *arg)
-{
-	return tm_counters_update(cpu, arg);
-}
-
-static void tm_look_here(void *arg)
-{
-	tm_run(tm_look, NULL);
-}
-
-/**
- * tm_pmi_mask() - mask the interrupt on all CPUs, as if LVTPC was masked
- * @mask: or unmask it: what was held is delivered
- *
- * Context: task
- */
-void tm_pmi_mask(bool mask)
-{
-	WRITE_ONCE(tm_pmi_masked, mask);
-	on_each_cpu(tm_look_here, NULL, 1);
-}
-
-/*
- * The two halves of the ICR are written one after the other, by code that isn't
- * prepared for an NMI that does the same. An APIC's own interrupt needs no ICR; so
- * leave none of it behind.
- */
-static void tm_send_nmi_to_self(void)
-{
-	u32 dest = 0;
-
-	if (!x2apic_mode)
-		dest = apic_read(APIC_ICR2);
-	apic->send_IPI_mask(cpumask_of(smp_processor_id()), NMI_VECTOR);
-	if (!x2apic_mode)
-		apic_write(APIC_ICR2, dest);
-}
-
-/**
- * tm_pmi_send() - deliver the interrupt
- *
- * Delivery sets the mask bit. While the NMI of a poke is being handled no other one
- * is needed: the counters' driver is behind the model in the list of handlers.
- */
-void tm_pmi_send(void)
-{
-	struct tm_watch *watch = this_cpu_ptr(&tm_watch);
-
-	tm_count(TM_STAT_PMI_RAISED);
-	apic_write(APIC_LVTPC, apic_read(APIC_LVTPC) | APIC_LVT_MASKED);
-	if (watch->in_poke)
-		return;
-
-	watch->stray = true;
-	tm_send_nmi_to_self();
-}
-
-static u64 tm_arrive(struct tm_cpu *cpu, void *arg)
-{
-	u8 sent = cpu->sent;
-
-	cpu->sent = 0;
-	return sent;
-}
-
-/*
- * The first of all handlers. A poke is the model's own, the interrupt is not: whether
- * a driver claims it is what tm_unknown_nmi() asks.
- */
-static int tm_nmi(unsigned int cmd, struct pt_regs *regs)
-{
-	struct tm_watch *watch = this_cpu_ptr(&tm_watch);
-	bool poked = READ_ONCE(watch->poked);
-
-	if (poked) {
-		WRITE_ONCE(watch->poked, false);
-		watch->stray = true;
-		watch->in_poke = true;
-		while (tm_run(tm_look, regs))
-			;
-		watch->in_poke = false;
-	}
-
-	watch->owed = tm_run(tm_arrive, NULL);
-
-	return poked && !watch->owed ? NMI_HANDLED : NMI_DONE;
-}
-
-NOKPROBE_SYMBOL(tm_nmi);
-
-static u64 tm_unclaimed(struct tm_cpu *cpu, void *arg)
-{
-	tm_breach(cpu, TM_BREACH_UNCLAIMED);
-	return 0;
-}
-
-/*
- * Nobody has claimed this NMI. If it is the interrupt, that is an error: it would be
- * an unknown NMI on hardware.
- *
- * Otherwise, an NMI of someone else may have come between the decision to send one and
- * the model's own NMI, which then is nobody's. Errs towards swallowing one unknown NMI,
- * which is not an interrupt of the model, per NMI that the model has sent.
- */
-static int tm_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
-{
-	struct tm_watch *watch = this_cpu_ptr(&tm_watch);
-
-	if (watch->owed) {
-		tm_run(tm_unclaimed, NULL);
-		return NMI_HANDLED;
-	}
-	if (!watch->stray)
-		return NMI_DONE;
-
-	watch->stray = false;
-	return NMI_HANDLED;
-}
-
-NOKPROBE_SYMBOL(tm_unknown_nmi);
-
-/*
- * The timer
- */
-
-static u64 tm_ns_to_tsc(u64 ns)
-{
-	return div_u64(ns * tsc_khz, USEC_PER_SEC);
-}
-
-static u64 tm_tsc_to_ns(u64 tsc)
-{
-	return div_u64(tsc * USEC_PER_SEC, tsc_khz);
-}
-
-static void tm_poke(struct tm_watch *watch)
-{
-	if (READ_ONCE(watch->poked) || !cpu_online(watch->cpu))
-		return;
-
-	per_cpu(tm_stats[TM_STAT_POKES], watch->cpu)++;
-	WRITE_ONCE(watch->poked, true);
-	apic->send_IPI_mask(cpumask_of(watch->cpu), NMI_VECTOR);
-}
-
-/* How long the timer can sleep, in ns. */
-static u64 tm_plan(struct tm_watch *watch, u64 now, u64 deadline)
-{
-	u64 left = deadline > now ? deadline - now : 0, ns = TM_LONGEST_NS;
-
-	if (left < tm_ns_to_tsc(TM_LONGEST_NS))
-		ns = max_t(u64, tm_tsc_to_ns(left), TM_SHORTEST_NS);
-
-	WRITE_ONCE(watch->planned, now + tm_ns_to_tsc(ns));
-	return ns;
-}
-
-static enum hrtimer_restart tm_timer(struct hrtimer *timer)
-{
-	struct tm_watch *watch = container_of(timer, struct tm_watch, timer);
-	u64 deadline, now = rdtsc_ordered();
-
-	if (READ_ONCE(watch->deadline) == TM_NEVER) {
-		WRITE_ONCE(watch->planned, TM_NEVER);
-		/* A: pairs with B. Either the CPU sees that, or this sees its deadline. */
-		smp_mb();
-	}
-	deadline = READ_ONCE(watch->deadline);
-	if (deadline == TM_NEVER)
-		return HRTIMER_NORESTART;
-
-	if (deadline <= now)
-		tm_poke(watch);
-	hrtimer_set_expires(timer, ktime_add_ns(ktime_get(), tm_plan(watch, now, deadline)));
-	return HRTIMER_RESTART;
-}
-
-static void tm_start_timer(struct irq_work *work)
-{
-	struct tm_watch *watch = container_of(work, struct tm_watch, start);
-	u64 ns = tm_plan(watch, rdtsc_ordered(), READ_ONCE(watch->deadline));
-
-	hrtimer_start(&watch->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
-}
-
-/* Any other CPU will do. If there is none, interrupts delay the timer here. */
-static void tm_arm_timer(struct irq_work *work)
-{
-	struct tm_watch *watch = container_of(work, struct tm_watch, arm);
-	unsigned int other = cpumask_any_but(cpu_online_mask, watch->cpu);
-
-	irq_work_queue_on(&watch->start, other < nr_cpu_ids ? other : watch->cpu);
-}
-
-/**
- * tm_timer_update() - tell when this CPU must be looked after
- * @deadline: as tm_counters_deadline() says
- *
- * Context: any, interrupts disabled
- */
-void tm_timer_update(u64 deadline)
-{
-	struct tm_watch *watch = this_cpu_ptr(&tm_watch);
-
-	if (!tm_watch_ready || deadline == watch->deadline)
-		return;
-
-	WRITE_ONCE(watch->deadline, deadline);
-	/* B: pairs with A. */
-	smp_mb();
-	if (deadline < READ_ONCE(watch->planned))
-		irq_work_queue(&watch->arm);
-}
-
-/**
- * tm_counters_reset() - forget what was on its way to a CPU
- * @cpu: a CPU that doesn't run
- */
-void tm_counters_reset(unsigned int cpu)
-{
-	struct tm_watch *watch = &per_cpu(tm_watch, cpu);
-
-	WRITE_ONCE(watch->deadline, TM_NEVER);
-	WRITE_ONCE(watch->poked, false);
-	watch->owed = false;
-	watch->stray = false;
-}
-
-static int __init tm_counters_init(void)
-{
-	struct tm_watch *watch;
-	unsigned int cpu;
-	int ret;
-
-	if (!tm_config.on)
-		return 0;
-
-	for_each_possible_cpu(cpu) {
-		watch = &per_cpu(tm_watch, cpu);
-		watch->cpu = cpu;
-		watch->deadline = TM_NEVER;
-		watch->planned = TM_NEVER;
-		watch->arm = IRQ_WORK_INIT_HARD(tm_arm_timer);
-		watch->start = IRQ_WORK_INIT_HARD(tm_start_timer);
-		hrtimer_init(&watch->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-		watch->timer.function = tm_timer;
-	}
-
-	ret = register_nmi_handler(NMI_LOCAL, tm_nmi, NMI_FLAG_FIRST, "trace_model");
-	if (!ret)
-		ret = register_nmi_handler(NMI_UNKNOWN, tm_unknown_nmi, 0, "trace_model");
-	tm_watch_ready = !ret;
-	return ret;
-}
-early_initcall(tm_counters_init);

@@ -1,28 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Software model of Intel's trace hardware: what it tells, and VMX by hand.
+ * Software model of Intel's trace hardware: files in debugfs, and VMX operation on request.
  */
-#define pr_fmt(fmt) "trace_model: " fmt
-
 #include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/init.h>
-#include <linux/irq_work.h>
-#include <linux/kprobes.h>
-#include <linux/printk.h>
 #include <linux/seq_file.h>
-#include <linux/stacktrace.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
 #include <asm/debugctl.h>
+#include <asm/debugreg.h>
 #include <asm/perf_event.h>
 
 #include "../../perf_event.h"
 
+#include "host.h"
+#include "registers.h"
 #include "trace_model.h"
 
-#define TM_STACK_DEPTH		24
 #define TM_VMX_LONGEST_US	100000
 
 static const char * const tm_stat_names[TM_NR_STATS] = {
@@ -54,97 +50,7 @@ static const char * const tm_stat_names[TM_NR_STATS] = {
 	[TM_STAT_FUNCTIONS]		= "functions",
 };
 
-static const char * const tm_breach_names[TM_NR_BREACHES] = {
-	[TM_BREACH_LIVE_WRITE]	= "live_write",
-	[TM_BREACH_LIVE_CTL]	= "live_ctl",
-	[TM_BREACH_RESERVED]	= "reserved",
-	[TM_BREACH_STATUS]	= "status",
-	[TM_BREACH_VMX]		= "vmx",
-	[TM_BREACH_OUTPUT]	= "output",
-	[TM_BREACH_TOPA]	= "topa",
-	[TM_BREACH_DEBUGCTL]	= "debugctl",
-	[TM_BREACH_DS]		= "ds",
-	[TM_BREACH_BTS_INDEX]	= "bts_index",
-	[TM_BREACH_COUNTER]	= "counter",
-	[TM_BREACH_UNCLAIMED]	= "unclaimed",
-};
-
-static DEFINE_PER_CPU(unsigned long[TM_NR_BREACHES], tm_breaches);
-
-/*
- * Breaches
- */
-
-/* The first of its kind, printed outside of NMI. */
-static struct tm_breach_report {
-	atomic_t	claimed;
-	unsigned int	cpu;
-	u32		msr;
-	u64		msr_val;
-	unsigned int	depth;
-	unsigned long	stack[TM_STACK_DEPTH];
-	struct irq_work	work;
-} tm_reports[TM_NR_BREACHES];
-
-static void tm_print_report(struct irq_work *work)
-{
-	struct tm_breach_report *report = container_of(work, struct tm_breach_report, work);
-
-	/* Whoever looks for trouble in the log finds this word. */
-	pr_warn("WARNING: breach of the hardware's protocol on CPU %u: %s\n", report->cpu,
-		tm_breach_names[report - tm_reports]);
-	if (report->msr)
-		pr_warn("write of 0x%llx to MSR 0x%x\n", report->msr_val, report->msr);
-	stack_trace_print(report->stack, report->depth, 1);
-}
-
-static void tm_report_first(struct tm_breach_report *report, const struct tm_cpu *cpu)
-{
-	if (atomic_xchg(&report->claimed, 1))
-		return;
-
-	report->cpu = smp_processor_id();
-	report->msr = cpu->msr;
-	report->msr_val = cpu->msr_val;
-	report->depth = stack_trace_save(report->stack, TM_STACK_DEPTH, 1);
-	init_irq_work(&report->work, tm_print_report);
-	irq_work_queue(&report->work);
-}
-
-/**
- * tm_report_breaches() - count breaches, print the first of each kind
- * @cpu: model, with the outcome of an operation
- *
- * Context: any, interrupts disabled
- */
-void tm_report_breaches(const struct tm_cpu *cpu)
-{
-	unsigned int i;
-
-	for (i = 0; i < TM_NR_BREACHES; i++) {
-		if (!(cpu->breaches & BIT(i)))
-			continue;
-		this_cpu_inc(tm_breaches[i]);
-		tm_report_first(&tm_reports[i], cpu);
-	}
-}
-
-static int tm_breaches_show(struct seq_file *m, void *v)
-{
-	unsigned long sum, total = 0;
-	unsigned int i, cpu;
-
-	for (i = 0; i < TM_NR_BREACHES; i++) {
-		sum = 0;
-		for_each_possible_cpu(cpu)
-			sum += READ_ONCE(per_cpu(tm_breaches, cpu)[i]);
-		seq_printf(m, "%s %lu\n", tm_breach_names[i], sum);
-		total += sum;
-	}
-	seq_printf(m, "total %lu\n", total);
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(tm_breaches);
+DEFINE_SHOW_ATTRIBUTE(tm_violations);
 
 /*
  * Statistics
@@ -172,7 +78,7 @@ static int tm_stats_open(struct inode *inode, struct file *file)
 	return single_open(file, tm_stats_show, NULL);
 }
 
-/* Any write resets. What is counted meanwhile may survive that. */
+/* Any write resets. Events that are counted meanwhile may survive the reset. */
 static ssize_t tm_stats_write(struct file *file, const char __user *ubuf, size_t len,
 			      loff_t *ppos)
 {
@@ -195,7 +101,7 @@ static const struct file_operations tm_stats_fops = {
 };
 
 /*
- * VMX operation, as KVM goes in and out of it: interrupts are on.
+ * Enter and leave VMX operation as KVM does: with interrupts on.
  */
 
 static int tm_vmx_set(void *data, u64 us)
@@ -216,8 +122,8 @@ static int tm_vmx_set(void *data, u64 us)
 DEFINE_DEBUGFS_ATTRIBUTE(tm_vmx_fops, NULL, tm_vmx_set, "%llu\n");
 
 /*
- * A VM exit, as KVM goes about it: with interrupts off. What it read beforehand is
- * what it puts back, and an NMI may come in between.
+ * A VM exit as KVM does it: with interrupts off. It restores the value that it read
+ * before, and an NMI may come in between.
  */
 static int tm_vmexit_set(void *data, u64 val)
 {
@@ -233,7 +139,7 @@ static int tm_vmexit_set(void *data, u64 val)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(tm_vmexit_fops, NULL, tm_vmexit_set, "%llu\n");
 
-/* Suspend to RAM, of this CPU's trace: what the kernel calls on its way there and back. */
+/* Suspend to RAM, for the trace of this CPU: what the kernel calls on both ways. */
 static int tm_suspend_set(void *data, u64 val)
 {
 	unsigned long flags;
@@ -249,7 +155,7 @@ static int tm_suspend_set(void *data, u64 val)
 DEFINE_DEBUGFS_ATTRIBUTE(tm_suspend_fops, NULL, tm_suspend_set, "%llu\n");
 
 /*
- * The interrupt: masked, and acknowledged when
+ * The interrupt: mask it, and set when it is acknowledged
  */
 
 static int tm_mask_set(void *data, u64 val)
@@ -304,7 +210,7 @@ static int __init tm_debugfs_init(void)
 		return 0;
 
 	dir = debugfs_create_dir("trace_model", NULL);
-	debugfs_create_file("breaches", 0400, dir, NULL, &tm_breaches_fops);
+	debugfs_create_file("violations", 0400, dir, NULL, &tm_violations_fops);
 	debugfs_create_file("stats", 0600, dir, NULL, &tm_stats_fops);
 	debugfs_create_file_unsafe("vmx", 0200, dir, NULL, &tm_vmx_fops);
 	debugfs_create_file_unsafe("vmexit", 0200, dir, NULL, &tm_vmexit_fops);

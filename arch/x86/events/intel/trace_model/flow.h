@@ -11,12 +11,12 @@
 
 struct tm_cpu;
 
-/* What an instruction means to a trace. */
+/* The meaning of an instruction for the trace. */
 enum tm_insn_kind {
-	TM_INSN_UNKNOWN,	/* not to be read */
+	TM_INSN_UNKNOWN,	/* unreadable */
 	TM_INSN_PLAIN,
-	TM_INSN_REP,		/* stays where it is until it is done */
-	TM_INSN_SHADOW,		/* MOV SS: no trap behind it */
+	TM_INSN_REP,		/* the IP stays until the instruction is done */
+	TM_INSN_SHADOW,		/* MOV SS: no trap after it */
 	TM_INSN_COND,
 	TM_INSN_JUMP,
 	TM_INSN_CALL,
@@ -31,8 +31,8 @@ enum tm_insn_kind {
 
 /**
  * struct tm_insn - an instruction
- * @kind: what it is
- * @length: of it
+ * @kind: its meaning
+ * @length: in bytes
  * @distance: from the next instruction to the target, if it has one
  */
 struct tm_insn {
@@ -45,7 +45,7 @@ struct tm_insn {
  * struct tm_step - an instruction that was executed
  * @insn: the instruction
  * @from: its address
- * @to: that of the one after it
+ * @to: address of the instruction executed after it
  * @mode64: 64-bit code
  */
 struct tm_step {
@@ -58,8 +58,8 @@ struct tm_step {
 /**
  * struct tm_call - a function was called
  * @callee: the function
- * @ret: where it returns to
- * @length: of the call instruction before @ret, 0 if it can't be told
+ * @ret: its return address
+ * @length: length of the call instruction before @ret, 0 if unknown
  * @indirect: the call's target isn't in the instruction
  */
 struct tm_call {

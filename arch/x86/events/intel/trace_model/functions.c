@@ -2,13 +2,13 @@
 /*
  * Software model of Intel's trace hardware: functions of the kernel.
  *
- * The kernel can't be stepped through by itself. What the model sees of it are the
- * entries of functions, by the function tracer: each of them becomes the call that
- * led there, and nothing in between. Functions that are closed to the tracer (entry
- * code, the model itself, what KPROBES and noinstr exclude) aren't seen.
+ * The kernel can't single-step itself. The model sees only the entries of functions,
+ * by the function tracer: each entry becomes the call that led there, with nothing in
+ * between. Functions that the tracer can't see (entry code, the model itself, what
+ * KPROBES and noinstr exclude) are missing.
  *
- * The tracer is on from boot, before there is a second CPU, and stays: text that is
- * patched while code runs is what emulators are worst at.
+ * The tracer is on from boot, before there is a second CPU, and stays on: emulators
+ * have most trouble with text that is patched while it runs.
  */
 #include <linux/ftrace.h>
 #include <linux/init.h>
@@ -20,11 +20,12 @@
 #include <asm/text-patching.h>
 
 #include "flow.h"
+#include "registers.h"
 #include "trace_model.h"
 
 /*
- * Indirect calls by what is left of them after SIB bytes and displacements; ones in a
- * mask are bits that must be as in the value. ModRM with /2, and a base that isn't RSP.
+ * Indirect calls, by the bytes that remain without SIB bytes and displacements. Bits that
+ * are one in a mask must match the value. ModRM with /2, and a base that isn't RSP.
  */
 static const struct tm_call_form {
 	u8	length;
@@ -44,7 +45,7 @@ static const struct tm_call_form {
 	{ 3, 1, 0xf8, 0x10 },
 };
 
-/* Length of the indirect call that the 8 bytes before a return address end with. */
+/* Length of the indirect call at the end of the 8 bytes before a return address. */
 static u8 tm_indirect_call(const u8 *end)
 {
 	const struct tm_call_form *form;
@@ -62,9 +63,9 @@ static u8 tm_indirect_call(const u8 *end)
 }
 
 /*
- * A function that was jumped to has the return address of the one that jumped: then
- * what is there calls another function. Nothing may be called here that is open to
- * the tracer.
+ * A function that was entered by a jump has the return address of the jumping function:
+ * the call there then names another function. No function that the tracer sees may be
+ * called here.
  */
 static struct tm_call tm_call_of(unsigned long callee, unsigned long ret)
 {
@@ -121,7 +122,7 @@ static void tm_function(unsigned long ip, unsigned long parent, struct ftrace_op
 
 static struct ftrace_ops tm_function_ops = {
 	.func	= tm_function,
-	/* It must stay on. And what it calls itself isn't closed to the tracer. */
+	/* It must stay on. RECURSION: it calls functions that the tracer sees. */
 	.flags	= FTRACE_OPS_FL_PERMANENT | FTRACE_OPS_FL_RECURSION,
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Software model of Intel's trace hardware: under the kernel, where a hypervisor is.
+ * Software model of Intel's trace hardware: below the kernel, in the place of a hypervisor.
  *
- * The GS base is written through these hooks as well: nothing here may use per-CPU
- * data before the number of the MSR is known to be one of the model's. For the same
+ * The GS base is written through these hooks as well: they must not use per-CPU data
+ * before the number of the MSR is known to be one of the model's. For the same
  * reason the file is built without stack protector.
  */
 #include <linux/init.h>
@@ -16,6 +16,7 @@
 #include <asm/processor.h>
 #include <asm/tsc.h>
 
+#include "registers.h"
 #include "trace_model.h"
 
 #define TM_MAX_LEAF		0x15
@@ -31,7 +32,7 @@
 static unsigned int tm_native_max_leaf __ro_after_init;
 static bool tm_art_known __ro_after_init;
 
-/* Everything that an operation is needed for; see also tm_constant_msr(). */
+/* The MSRs that need an operation; see also tm_constant_msr(). */
 static bool tm_owns_msr(unsigned int msr)
 {
 	switch (msr) {
@@ -59,7 +60,7 @@ static bool tm_owns_msr(unsigned int msr)
 	}
 }
 
-/* MSRs that only tell what there is. */
+/* MSRs that only describe the hardware. */
 static u64 tm_constant_msr(unsigned int msr, u64 native)
 {
 	switch (msr) {
@@ -76,7 +77,7 @@ static u64 tm_constant_msr(unsigned int msr, u64 native)
 }
 
 /**
- * tm_nonturbo_ratio() - of the TSC to a bus of 100 MHz, for PLATFORM_INFO and CBR
+ * tm_nonturbo_ratio() - ratio of the TSC to a bus of 100 MHz, for PLATFORM_INFO and CBR
  *
  * Return: the ratio
  */
@@ -193,8 +194,8 @@ static void tm_leaf_perfmon(unsigned int *eax, unsigned int *ebx, unsigned int *
 }
 
 /*
- * The ratio is no secret, but without the crystal's frequency the kernel would guess
- * that one, and calibrate the TSC with it.
+ * The ratio is hidden until the TSC is calibrated: without the crystal's frequency the
+ * kernel would guess that frequency, and calibrate the TSC with it.
  */
 static void tm_leaf_tsc(unsigned int *eax, unsigned int *ebx, unsigned int *ecx,
 			unsigned int *edx)
@@ -235,7 +236,7 @@ static void notrace tm_hook_cpuid(unsigned int *eax, unsigned int *ebx,
 		*edx |= TM_INVARIANT_TSC;
 		break;
 	default:
-		/* A CPU answers leaves beyond its last one with the last one. */
+		/* A CPU answers leaves beyond its last one with the data of the last one. */
 		if (leaf > tm_native_max_leaf && leaf <= TM_MAX_LEAF)
 			*eax = *ebx = *ecx = *edx = 0;
 	}
@@ -249,7 +250,7 @@ static int __init tm_tsc_is_calibrated(void)
 core_initcall(tm_tsc_is_calibrated);
 
 /**
- * tm_hooks_install() - put the model under the kernel
+ * tm_hooks_install() - install the model below the kernel
  */
 void __init tm_hooks_install(void)
 {

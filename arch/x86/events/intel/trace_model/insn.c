@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Software model of Intel's trace hardware: what an instruction means to a trace.
+ * Software model of Intel's trace hardware: the meaning of an instruction for the trace.
  *
- * The kernel's decoder takes most of a step's time, and programs run the same
- * instructions again and again: the bytes are read each time, but parsed only if
- * they aren't the same as last time.
+ * The kernel's decoder takes most of the time of a step, and programs run the same
+ * instructions again and again: the bytes are read each time, but decoded only if they
+ * have changed.
  */
 #include <linux/hash.h>
 #include <linux/percpu.h>
@@ -68,7 +68,7 @@ static bool tm_has_rep(const struct insn *insn)
 
 static u8 tm_kind(const struct insn *insn)
 {
-	/* No opcode with a VEX prefix is a branch. */
+	/* No instruction with a VEX prefix is a branch. */
 	if (insn_is_avx((struct insn *)insn))
 		return TM_INSN_PLAIN;
 
@@ -145,7 +145,7 @@ static struct tm_insn tm_insn_cached(u64 ip, const u64 *bytes, bool mode64)
  * @ip: address
  * @mode64: 64-bit code
  *
- * From the trap behind it only: the cache is no place to be interrupted by itself.
+ * Call it only from the trap after the instruction: the cache isn't reentrant.
  *
  * Return: the instruction, TM_INSN_UNKNOWN if it can't be read.
  */

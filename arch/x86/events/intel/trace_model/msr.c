@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Software model of Intel's trace hardware: registers, and what they forbid.
+ * Software model of Intel's trace hardware: registers, and their rules.
  *
  * A write that hardware answers with #GP changes nothing here, and counts as a
- * breach unless the caller asked for the error (wrmsr_safe()).
+ * violation unless the caller asked for the error (wrmsr_safe()).
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -13,9 +13,10 @@
 #include <asm/perf_event.h>
 #include <asm/processor.h>
 
+#include "registers.h"
 #include "trace_model.h"
 
-/* What an operation is told; it may be carried out more than once. */
+/* Argument of an operation, which may be executed more than once. */
 struct tm_access {
 	unsigned int	msr;
 	u64		val;
@@ -24,19 +25,19 @@ struct tm_access {
 
 #define TM_FAULT	1
 
-/* IA32_PERF_CAPABILITIES: the general counters' second names take all bits. */
+/* IA32_PERF_CAPABILITIES: the general counters' second names write all bits. */
 #define TM_FULL_WIDTH_WRITE	BIT_ULL(13)
-/* and of PEBS: trap-like, all registers, record format 3 */
+/* the same for PEBS: trap-like, all registers, record format 3 */
 #define TM_PEBS_CAPS		(BIT_ULL(6) | BIT_ULL(7) | 3ULL << 8)
 
 /* IA32_PEBS_ENABLE: the counters, and load latency, an event that never happens here */
 #define TM_PEBS_MASK		(GENMASK_ULL(TM_GP - 1, 0) | GENMASK_ULL(TM_GP + 31, 32))
 
 static u64 tm_fault(struct tm_cpu *cpu, const struct tm_access *access,
-		    enum tm_breach breach)
+		    enum tm_violation violation)
 {
 	if (!access->safe)
-		tm_breach(cpu, breach);
+		tm_violation(cpu, violation);
 	return TM_FAULT;
 }
 
@@ -105,7 +106,7 @@ static void tm_trace_on(struct tm_cpu *cpu, u64 ctl)
 {
 	cpu->ctl = ctl;
 	if (cpu->status & (RTIT_STATUS_ERROR | RTIT_STATUS_STOPPED)) {
-		tm_breach(cpu, TM_BREACH_STATUS);
+		tm_violation(cpu, TM_VIOLATION_STATUS);
 		return;
 	}
 	if (!tm_output_check(cpu))
@@ -116,7 +117,7 @@ static void tm_trace_on(struct tm_cpu *cpu, u64 ctl)
 }
 
 /**
- * tm_trace_off() - TraceEn becomes clear
+ * tm_trace_off() - clear TraceEn
  * @cpu: model
  * @ctl: new RTIT_CTL
  */
@@ -135,9 +136,9 @@ static u64 tm_write_ctl(struct tm_cpu *cpu, const struct tm_access *access)
 	u64 val = access->val;
 
 	if (cpu->vmx)
-		return tm_fault(cpu, access, TM_BREACH_VMX);
+		return tm_fault(cpu, access, TM_VIOLATION_VMX);
 	if (!tm_ctl_valid(val))
-		return tm_fault(cpu, access, TM_BREACH_RESERVED);
+		return tm_fault(cpu, access, TM_VIOLATION_RESERVED);
 
 	if (!(val & RTIT_CTL_TRACEEN)) {
 		if (was)
@@ -148,7 +149,7 @@ static u64 tm_write_ctl(struct tm_cpu *cpu, const struct tm_access *access)
 	}
 
 	if (was)
-		return val == cpu->ctl ? 0 : tm_fault(cpu, access, TM_BREACH_LIVE_CTL);
+		return val == cpu->ctl ? 0 : tm_fault(cpu, access, TM_VIOLATION_LIVE_CTL);
 
 	tm_trace_on(cpu, val);
 	return 0;
@@ -167,7 +168,7 @@ static u64 tm_write_status(struct tm_cpu *cpu, const struct tm_access *access)
 	if (tm_config.cyc)
 		bits |= RTIT_STATUS_BYTECNT;
 	if (access->val & ~bits)
-		return tm_fault(cpu, access, TM_BREACH_RESERVED);
+		return tm_fault(cpu, access, TM_VIOLATION_RESERVED);
 
 	cpu->status = access->val & ~read_only;
 	return 0;
@@ -178,7 +179,7 @@ static u64 tm_write_addr(struct tm_cpu *cpu, const struct tm_access *access)
 	unsigned int i = access->msr - MSR_IA32_RTIT_ADDR0_A;
 
 	if (i / 2 >= tm_config.filters || !tm_is_canonical(access->val))
-		return tm_fault(cpu, access, TM_BREACH_RESERVED);
+		return tm_fault(cpu, access, TM_VIOLATION_RESERVED);
 
 	cpu->addr[i] = access->val;
 	return 0;
@@ -189,14 +190,14 @@ static u64 tm_write_trace(struct tm_cpu *cpu, const struct tm_access *access)
 	u64 val = access->val;
 
 	if (cpu->ctl & RTIT_CTL_TRACEEN)
-		return tm_fault(cpu, access, TM_BREACH_LIVE_WRITE);
+		return tm_fault(cpu, access, TM_VIOLATION_LIVE_WRITE);
 
 	switch (access->msr) {
 	case MSR_IA32_RTIT_STATUS:
 		return tm_write_status(cpu, access);
 	case MSR_IA32_RTIT_OUTPUT_BASE:
 		if (!tm_is_physical(val) || val & TM_OUTPUT_LOW)
-			return tm_fault(cpu, access, TM_BREACH_RESERVED);
+			return tm_fault(cpu, access, TM_VIOLATION_RESERVED);
 		cpu->output_base = val;
 		return 0;
 	case MSR_IA32_RTIT_OUTPUT_MASK:
@@ -204,7 +205,7 @@ static u64 tm_write_trace(struct tm_cpu *cpu, const struct tm_access *access)
 		return 0;
 	case MSR_IA32_RTIT_CR3_MATCH:
 		if (!tm_config.cr3_filter || val & GENMASK(4, 0))
-			return tm_fault(cpu, access, TM_BREACH_RESERVED);
+			return tm_fault(cpu, access, TM_VIOLATION_RESERVED);
 		cpu->cr3_match = val;
 		return 0;
 	default:
@@ -224,7 +225,7 @@ static u64 tm_write_debugctl(struct tm_cpu *cpu, const struct tm_access *access)
 	bool was = tm_bts_on(cpu);
 
 	if (access->val & ~bits)
-		return tm_fault(cpu, access, TM_BREACH_DEBUGCTL);
+		return tm_fault(cpu, access, TM_VIOLATION_DEBUGCTL);
 
 	cpu->debugctl = access->val;
 	if (!was && tm_bts_on(cpu))
@@ -237,9 +238,9 @@ static u64 tm_write_debugctl(struct tm_cpu *cpu, const struct tm_access *access)
 static u64 tm_write_ds_area(struct tm_cpu *cpu, const struct tm_access *access)
 {
 	if (!tm_is_canonical(access->val))
-		return tm_fault(cpu, access, TM_BREACH_DS);
+		return tm_fault(cpu, access, TM_VIOLATION_DS);
 	if (tm_bts_on(cpu) && access->val != cpu->ds_area)
-		tm_breach(cpu, TM_BREACH_DS);
+		tm_violation(cpu, TM_VIOLATION_DS);
 
 	cpu->ds_area = access->val;
 	return 0;
@@ -284,14 +285,14 @@ static u64 *tm_counter(struct tm_cpu *cpu, unsigned int msr)
 }
 
 /*
- * An interrupt that wasn't delivered is no more when its reason is taken away. One that
- * is on its way comes nevertheless, but is not to be claimed: the handler does this in
- * another NMI, whatever that came for.
+ * If its cause is cleared, an interrupt that wasn't delivered yet is cancelled. One that
+ * is on its way still arrives, but nobody has to claim it: the handler clears the cause
+ * in another NMI, whatever that one came for.
  */
 static u64 tm_acknowledge(struct tm_cpu *cpu, const struct tm_access *access)
 {
 	if (access->val & ~TM_STATUS_MASK)
-		return tm_fault(cpu, access, TM_BREACH_COUNTER);
+		return tm_fault(cpu, access, TM_VIOLATION_COUNTER);
 
 	cpu->global_status &= ~access->val;
 	if (!cpu->global_status) {
@@ -306,11 +307,11 @@ static u64 tm_write_count(struct tm_cpu *cpu, const struct tm_access *access)
 	const u64 mask = GENMASK_ULL(TM_CNT_BITS - 1, 0);
 	u64 val = access->val;
 
-	/* The old names of the general counters take 32 bits and their sign. */
+	/* Writes to the old names of the general counters are 32 bits, sign-extended. */
 	if (access->msr < MSR_ARCH_PERFMON_EVENTSEL0)
 		val = (s64)(s32)val & mask;
 	if (val & ~mask)
-		return tm_fault(cpu, access, TM_BREACH_COUNTER);
+		return tm_fault(cpu, access, TM_VIOLATION_COUNTER);
 
 	*tm_counter(cpu, access->msr) = val;
 	return 0;
@@ -327,7 +328,7 @@ static u64 tm_write_counter(struct tm_cpu *cpu, const struct tm_access *access)
 		return tm_write_count(cpu, access);
 	/* GLOBAL_STATUS and PERF_CAPABILITIES are read-only. */
 	if (!config || access->val & ~bits)
-		return tm_fault(cpu, access, TM_BREACH_COUNTER);
+		return tm_fault(cpu, access, TM_VIOLATION_COUNTER);
 
 	*config = access->val;
 	return 0;
@@ -362,7 +363,7 @@ static u64 tm_write_op(struct tm_cpu *cpu, void *arg)
 	}
 }
 
-/* As seen by software, thus by the kernel: privilege level 0. */
+/* As software sees it, that is the kernel, at privilege level 0. */
 static u64 tm_read_status(const struct tm_cpu *cpu)
 {
 	u64 status = cpu->status;
@@ -482,7 +483,7 @@ int tm_read_msr(unsigned int msr, u64 *val)
  * tm_write_msr() - write one of the model's MSRs
  * @msr: which one
  * @val: new value
- * @safe: the caller can deal with an error, it is no breach
+ * @safe: the caller handles errors, so they are no violation
  *
  * Return: 0, or -EIO if hardware would raise #GP; then nothing is changed.
  */
@@ -495,6 +496,27 @@ int tm_write_msr(unsigned int msr, u64 val, bool safe)
 	if (msr == MSR_IA32_RTIT_CTL || msr == MSR_IA32_DEBUGCTLMSR)
 		tm_flow_update();
 	return fault ? -EIO : 0;
+}
+
+static u64 tm_pmc_op(struct tm_cpu *cpu, void *arg)
+{
+	unsigned int counter = *(unsigned int *)arg;
+
+	tm_counters_update(cpu, NULL);
+	if (counter & INTEL_PMC_FIXED_RDPMC_BASE)
+		counter = TM_GP + (counter & ~INTEL_PMC_FIXED_RDPMC_BASE);
+	return counter < TM_COUNTERS ? cpu->count[counter] : 0;
+}
+
+/**
+ * tm_read_pmc() - the RDPMC instruction
+ * @counter: its operand
+ *
+ * Return: the count
+ */
+u64 tm_read_pmc(unsigned int counter)
+{
+	return tm_run(tm_pmc_op, &counter);
 }
 
 static u64 tm_vmx_op(struct tm_cpu *cpu, void *arg)
@@ -528,7 +550,7 @@ static u64 tm_clear_debugctl_op(struct tm_cpu *cpu, void *arg)
 }
 
 /**
- * tm_clear_debugctl() - what a VM exit does to DEBUGCTL
+ * tm_clear_debugctl() - clear DEBUGCTL as a VM exit does
  */
 void tm_clear_debugctl(void)
 {
@@ -551,7 +573,7 @@ static u64 tm_lose_power_op(struct tm_cpu *cpu, void *arg)
 }
 
 /**
- * tm_lose_power() - what suspend to RAM does to the trace's registers
+ * tm_lose_power() - clear the trace's registers as suspend to RAM does
  */
 void tm_lose_power(void)
 {

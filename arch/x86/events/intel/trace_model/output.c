@@ -2,7 +2,7 @@
 /*
  * Software model of Intel's trace hardware: output to memory.
  *
- * RTIT_OUTPUT_BASE and RTIT_OUTPUT_MASK_PTRS are the position, in a table of
+ * RTIT_OUTPUT_BASE and RTIT_OUTPUT_MASK_PTRS hold the position, in a table of
  * physical addresses (ToPA) or in a single range.
  */
 #include <linux/bug.h>
@@ -14,6 +14,7 @@
 
 #include <asm/perf_event.h>
 
+#include "registers.h"
 #include "trace_model.h"
 
 #define TOPA_END		BIT(0)
@@ -24,19 +25,19 @@
 #define TOPA_SIZE_SHIFT		6
 #define TOPA_BASE		PAGE_MASK
 #define TOPA_ENTRIES		(PAGE_SIZE / sizeof(u64))
-#define TOPA_LINKS		2	/* from table to table, without a region */
+#define TOPA_LINKS		2	/* from table to table, without a region in between */
 
 #define TM_MAX_PACKET		16	/* PSB */
 
 #define TM_OFFSET_SHIFT		32
 #define TM_INDEX_SHIFT		7
 
-/* What the hardware calls an operational error. */
-static bool tm_output_error(struct tm_cpu *cpu, enum tm_breach breach)
+/* An operational error of the hardware. */
+static bool tm_output_error(struct tm_cpu *cpu, enum tm_violation violation)
 {
 	cpu->status |= RTIT_STATUS_ERROR;
 	cpu->status &= ~RTIT_STATUS_TRIGGEREN;
-	tm_breach(cpu, breach);
+	tm_violation(cpu, violation);
 	return false;
 }
 
@@ -51,8 +52,8 @@ unreadable:
 }
 
 /*
- * By a look at both ends: pfn_valid() takes RCU's lock, and this runs with interrupts
- * off that lockdep doesn't know of, and in functions where RCU isn't watching.
+ * Checks both ends only: pfn_valid() takes an RCU read lock, and this runs with interrupts
+ * disabled without lockdep's knowledge, and in functions where RCU isn't watching.
  */
 static bool tm_is_memory(u64 phys, u64 size)
 {
@@ -128,7 +129,7 @@ static void tm_topa_interrupt(struct tm_cpu *cpu)
 	cpu->pmi |= TM_PMI_STATUS;
 }
 
-/* A region is full. Where one has STOP, the position stays at its end. */
+/* A region is full. If it has STOP, the position stays at its end. */
 static void tm_topa_next(struct tm_cpu *cpu, u64 entry)
 {
 	u64 next;
@@ -143,7 +144,7 @@ static void tm_topa_next(struct tm_cpu *cpu, u64 entry)
 
 	tm_set_position(cpu, tm_topa_index(cpu) + 1, 0);
 	if (!tm_topa_region(cpu, &next))
-		tm_output_error(cpu, TM_BREACH_TOPA);
+		tm_output_error(cpu, TM_VIOLATION_TOPA);
 }
 
 static unsigned int tm_topa_out(struct tm_cpu *cpu, const u8 *bytes, unsigned int n)
@@ -153,11 +154,11 @@ static unsigned int tm_topa_out(struct tm_cpu *cpu, const u8 *bytes, unsigned in
 	u64 entry;
 
 	if (!tm_topa_region(cpu, &entry)) {
-		tm_output_error(cpu, TM_BREACH_TOPA);
+		tm_output_error(cpu, TM_VIOLATION_TOPA);
 		return 0;
 	}
 
-	/* Rather pads than part of a packet whose rest would be dropped. */
+	/* Write pads instead of part of a packet whose rest would be dropped. */
 	if (entry & TOPA_STOP && n > tm_topa_size(entry) - offset)
 		bytes = pads;
 	n = min_t(u64, n, tm_topa_size(entry) - offset);
@@ -193,23 +194,23 @@ static bool tm_range_valid(const struct tm_cpu *cpu)
 }
 
 /**
- * tm_output_check() - is there a place to write to
+ * tm_output_check() - can output be written?
  * @cpu: model; ctl is the new one
  *
- * Otherwise Error is set in RTIT_STATUS.
+ * If not, Error is set in RTIT_STATUS.
  *
- * Return: true if so.
+ * Return: true if it can.
  */
 bool tm_output_check(struct tm_cpu *cpu)
 {
 	u64 entry;
 
 	if (!(cpu->ctl & RTIT_CTL_TOPA))
-		return tm_range_valid(cpu) || tm_output_error(cpu, TM_BREACH_OUTPUT);
+		return tm_range_valid(cpu) || tm_output_error(cpu, TM_VIOLATION_OUTPUT);
 	if (!tm_topa_region(cpu, &entry))
-		return tm_output_error(cpu, TM_BREACH_TOPA);
+		return tm_output_error(cpu, TM_VIOLATION_TOPA);
 	if (tm_output_offset(cpu) >= tm_topa_size(entry))
-		return tm_output_error(cpu, TM_BREACH_OUTPUT);
+		return tm_output_error(cpu, TM_VIOLATION_OUTPUT);
 	return true;
 }
 
@@ -230,7 +231,7 @@ static void tm_count_bytes(struct tm_cpu *cpu, unsigned int n)
  * tm_out() - write trace data
  * @cpu: model
  * @bytes: a packet
- * @n: its size
+ * @n: size of the packet
  *
  * Sets Stopped or Error in RTIT_STATUS and clears TriggerEn there when the output
  * ends. Nothing is written then, nor while TriggerEn is clear.

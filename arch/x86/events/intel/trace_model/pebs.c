@@ -6,8 +6,8 @@
  * performance monitoring of Intel's Software Developer's Manual, volume 3: the general
  * counters, with records in format 3, that of Skylake.
  *
- * The counters know no instructions, so a record isn't precise: its registers are those
- * that the look at the counters has interrupted.
+ * The counters don't count instructions, so a record isn't precise: its registers are
+ * those of the context that the update of the counters has interrupted.
  */
 #include <linux/bitops.h>
 #include <linux/ptrace.h>
@@ -17,13 +17,14 @@
 #include <asm/intel_ds.h>
 #include <asm/perf_event.h>
 
+#include "registers.h"
 #include "trace_model.h"
 
 struct tm_pebs {
 	u64	flags, ip;
 	u64	ax, bx, cx, dx, si, di, bp, sp;
 	u64	r8, r9, r10, r11, r12, r13, r14, r15;
-	u64	counters;	/* whose overflow this is */
+	u64	counters;	/* those that have overflowed */
 	u64	data_address, data_source, latency;
 	u64	event_ip;
 	u64	tsx;
@@ -49,7 +50,7 @@ static bool tm_pebs_area_read(const struct tm_cpu *cpu, struct tm_pebs_area *are
 	       (area->index - area->base) % sizeof(struct tm_pebs) == 0;
 }
 
-/* The instruction that comes next has caused nothing: the eventing IP is a guess. */
+/* The interrupted instruction has caused nothing: the eventing IP is a guess. */
 static void tm_pebs_set_regs(struct tm_pebs *record, const struct pt_regs *regs)
 {
 	record->flags = regs->flags;
@@ -74,15 +75,15 @@ static void tm_pebs_set_regs(struct tm_pebs *record, const struct pt_regs *regs)
 }
 
 /**
- * tm_pebs_overflow() - counters that PEBS is enabled for have overflowed
+ * tm_pebs_overflow() - counters with PEBS enabled have overflowed
  * @cpu: model
- * @counters: which ones
+ * @counters: bit mask of the counters
  * @now: TSC
- * @regs: what was interrupted in order to look at the counters, or NULL: the registers
- *	  of the record are zero
+ * @regs: registers of the context that the update of the counters has interrupted, or
+ *	  NULL: the registers of the record are zero
  *
- * They get one record, and are loaded anew from the DS area. At the threshold there is
- * an interrupt. What doesn't fit is lost.
+ * They share one record, and are reloaded from the DS area. At the threshold there is
+ * an interrupt. A record that doesn't fit is lost.
  *
  * Return: true if nothing keeps them from overflowing once more: no interrupt is due,
  * and there was room.
@@ -96,7 +97,7 @@ bool tm_pebs_overflow(struct tm_cpu *cpu, unsigned long counters, u64 now,
 	u64 next;
 
 	if (!tm_pebs_area_read(cpu, &area)) {
-		tm_breach(cpu, TM_BREACH_DS);
+		tm_violation(cpu, TM_VIOLATION_DS);
 		return false;
 	}
 

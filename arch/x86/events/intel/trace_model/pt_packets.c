@@ -3,19 +3,19 @@
  * Software model of Intel's trace hardware: packets of Intel PT.
  *
  * The formats are those of the Software Developer's Manual, volume 3, chapter on
- * Intel Processor Trace. Where it lets processors differ, this one does what asks
- * the least of decoders:
+ * Intel Processor Trace. Where processors may differ, the model does what is easiest
+ * for decoders:
  *
- *   - outcomes of conditional branches are held back until another packet has to
- *     be in order with them, or a long TNT packet is full;
- *   - a return is compressed if its call is known since the last packet that may
+ *   - outcomes of conditional branches are kept until another packet has to be in
+ *     order with them, or a long TNT packet is full;
+ *   - a return is compressed if its call came after the last packet that may
  *     make a decoder forget calls (PSB, TIP.PGE, OVF);
- *   - a TSC packet, with TMA if MTC packets are on, stands before each TIP.PGE and
- *     where MTC packets would leave a gap that a decoder can't bridge.
+ *   - a TSC packet, with TMA if MTC packets are on, precedes each TIP.PGE, and replaces
+ *     MTC packets where they would leave a gap that a decoder can't bridge.
  *
- * Nothing here but the copy that an operation works on is changed, with one
- * exception: return addresses of calls, which would be most of what there is to
- * copy. tm_pt_ret() says why that does no harm.
+ * This file changes only the copy that an operation works on, with one exception:
+ * return addresses of calls, which would be most of the data to copy. See tm_pt_ret()
+ * for why that does no harm.
  */
 #include <linux/bits.h>
 #include <linux/minmax.h>
@@ -24,18 +24,19 @@
 
 #include <asm/msr-index.h>
 
+#include "registers.h"
 #include "trace_model.h"
 
 #define TM_TNT_SHORT	6
 #define TM_TNT_LONG	47
 
-/* Opcodes of packets with an IP; the number of its bytes is in bits 5 to 7. */
+/* Opcodes of packets with an IP; bits 5 to 7 encode the number of its bytes. */
 #define TM_TIP		0x0d
 #define TM_TIP_PGE	0x11
 #define TM_TIP_PGD	0x01
 #define TM_FUP		0x1d
 
-/* More than that, and a decoder may take the counter for one that went back. */
+/* With a larger gap, a decoder may believe that the counter went back. */
 #define TM_MTC_GAP	128
 
 static DEFINE_PER_CPU(u64[TM_PT_RETS], tm_pt_rets);
@@ -46,7 +47,7 @@ static void tm_pt_put(struct tm_cpu *cpu, const u8 *bytes, unsigned int n)
 	cpu->pt.since_psb += n;
 }
 
-/* Opcode, and the lowest bytes of a payload. */
+/* Opcode, and the low bytes of a payload. */
 static void tm_pt_put_payload(struct tm_cpu *cpu, const u8 *op, unsigned int nr_op,
 			      u64 payload, unsigned int nr)
 {
@@ -83,7 +84,7 @@ static u64 tm_pt_mtc(const struct tm_cpu *cpu, u64 now)
 	return (now * TM_ART_DEN / TM_ART_NUM) >> tm_pt_field(cpu, RTIT_CTL_MTC_RANGE);
 }
 
-/* 5 bits of the count in the first byte, 7 in each other one, that is needed. */
+/* 5 bits of the count in the first byte, 7 in each further one; only as many as needed. */
 static void tm_pt_cyc(struct tm_cpu *cpu, u64 now)
 {
 	u64 count = now - cpu->pt.cyc, left = count >> 5;
@@ -124,7 +125,7 @@ static void tm_pt_tsc(struct tm_cpu *cpu)
 	cpu->pt.mtc = tm_pt_mtc(cpu, now);
 }
 
-/* How late it is, if another packet hasn't told it. */
+/* The time, unless another packet has had it already. */
 static void tm_pt_time(struct tm_cpu *cpu)
 {
 	u64 now = tm_pt_now(), mtc = tm_pt_mtc(cpu, now);
@@ -145,7 +146,7 @@ static void tm_pt_time(struct tm_cpu *cpu)
  * TNT
  */
 
-/* A one above the outcomes says how many there are; the oldest is the highest. */
+/* The stop bit is above the outcomes; the oldest outcome is the highest bit. */
 static void tm_pt_put_tnt(struct tm_cpu *cpu, unsigned int n)
 {
 	struct tm_pt *pt = &cpu->pt;
@@ -165,7 +166,7 @@ static void tm_pt_flush(struct tm_cpu *cpu)
 
 	if (pt->nr_tnt == TM_TNT_LONG)
 		tm_pt_put_tnt(cpu, TM_TNT_LONG);
-	/* Fewer aren't longer as short packets. */
+	/* Fewer outcomes aren't longer as short packets. */
 	while (pt->nr_tnt)
 		tm_pt_put_tnt(cpu, min(pt->nr_tnt, TM_TNT_SHORT));
 }
@@ -206,7 +207,7 @@ static void tm_pt_put_ip(struct tm_cpu *cpu, u8 op, u64 ip)
 	tm_pt_packet(cpu, ip, nr, op | code << 5);
 }
 
-/* What came before is told, and how late it is. */
+/* First the outcomes that came before, and the time. */
 static void tm_pt_put_tip(struct tm_cpu *cpu, u8 op, u64 ip)
 {
 	tm_pt_flush(cpu);
@@ -229,7 +230,7 @@ static void tm_pt_pip(struct tm_cpu *cpu)
 	u64 cr3 = tm_pt_cr3();
 
 	cpu->pt.cr3 = cr3;
-	/* Bits 5 and up, above a bit that says: not in a guest. */
+	/* CR3 from bit 5 on, above a bit that is clear: not in a guest. */
 	tm_pt_packet(cpu, cr3 >> 5 << 1, 6, 0x02, 0x43);
 }
 
@@ -258,7 +259,7 @@ static void tm_pt_psb(struct tm_cpu *cpu)
 	tm_pt_packet(cpu, 0, 0, 0x02, 0x23);
 }
 
-/* At the end of whatever made packets: pt.ip is right, nothing binds to the next. */
+/* At the end of each group of packets: pt.ip is right, nothing binds to the next packet. */
 static void tm_pt_done(struct tm_cpu *cpu)
 {
 	if (cpu->pt.since_psb >= 2048u << tm_pt_field(cpu, RTIT_CTL_PSB_FREQ))
@@ -332,7 +333,7 @@ void tm_pt_enable(struct tm_cpu *cpu, u64 ip, u8 mode)
 }
 
 /**
- * tm_pt_disable() - traced code ends with a far transfer of its own
+ * tm_pt_disable() - traced code ends with a far transfer
  * @cpu: model
  */
 void tm_pt_disable(struct tm_cpu *cpu)
@@ -349,23 +350,23 @@ void tm_pt_disable(struct tm_cpu *cpu)
 /**
  * tm_pt_disable_at() - traced code is interrupted
  * @cpu: model
- * @ip: the instruction that it doesn't get to
+ * @ip: address of the first instruction that isn't executed
  */
 void tm_pt_disable_at(struct tm_cpu *cpu, u64 ip)
 {
 	cpu->pt.packet_en = false;
 	if (tm_pt_branches(cpu)) {
 		tm_pt_put_tip(cpu, TM_FUP, ip);
-		/* One event to a decoder: nothing in between. */
+		/* A decoder takes both as one event: no packet in between. */
 		tm_pt_packet(cpu, 0, 0, TM_TIP_PGD);
 	}
 	tm_pt_done(cpu);
 }
 
 /**
- * tm_pt_disable_to() - code goes on, no longer traced
+ * tm_pt_disable_to() - code continues, but is no longer traced
  * @cpu: model
- * @to: where
+ * @to: address at which it continues
  */
 void tm_pt_disable_to(struct tm_cpu *cpu, u64 to)
 {
@@ -394,7 +395,7 @@ void tm_pt_tracestop(struct tm_cpu *cpu)
  * tm_pt_cond() - a conditional branch
  * @cpu: model
  * @taken: whether it was taken
- * @to: the instruction after it
+ * @to: address of the next instruction
  */
 void tm_pt_cond(struct tm_cpu *cpu, bool taken, u64 to)
 {
@@ -405,9 +406,9 @@ void tm_pt_cond(struct tm_cpu *cpu, bool taken, u64 to)
 }
 
 /**
- * tm_pt_direct() - a branch that a decoder finds by itself
+ * tm_pt_direct() - a branch whose target is in the code, so without a packet
  * @cpu: model
- * @to: the instruction after it
+ * @to: address of the next instruction
  */
 void tm_pt_direct(struct tm_cpu *cpu, u64 to)
 {
@@ -417,7 +418,7 @@ void tm_pt_direct(struct tm_cpu *cpu, u64 to)
 /**
  * tm_pt_indirect() - a branch whose target isn't in the code
  * @cpu: model
- * @to: the instruction after it
+ * @to: address of the next instruction
  */
 void tm_pt_indirect(struct tm_cpu *cpu, u64 to)
 {
@@ -428,9 +429,9 @@ void tm_pt_indirect(struct tm_cpu *cpu, u64 to)
 }
 
 /**
- * tm_pt_call() - the next branch is a call, but of the instruction behind it
+ * tm_pt_call() - the next branch is a call, but not of the instruction after it
  * @cpu: model
- * @ret: where it will return to
+ * @ret: return address
  */
 void tm_pt_call(struct tm_cpu *cpu, u64 ret)
 {
@@ -445,12 +446,12 @@ void tm_pt_call(struct tm_cpu *cpu, u64 ret)
 /**
  * tm_pt_ret() - a near return
  * @cpu: model
- * @to: the instruction after it
+ * @to: address of the next instruction
  *
- * The addresses are outside of what operations copy. An operation that is done
- * again writes the same address again, in the place after the same calls; or no
- * calls are left, since an NMI started the trace anew. NMIs write none: no traced
- * code runs under them.
+ * The addresses are not part of what operations copy. An operation that is repeated
+ * writes the same address again, to the place after the same calls; or no calls are
+ * left, since an NMI has restarted the trace. NMIs write none: no traced code runs in
+ * them.
  */
 void tm_pt_ret(struct tm_cpu *cpu, u64 to)
 {
@@ -471,7 +472,7 @@ void tm_pt_ret(struct tm_cpu *cpu, u64 to)
 /**
  * tm_pt_overflow() - the path up to here is lost
  * @cpu: model, tracing code
- * @ip: the next instruction
+ * @ip: address of the next instruction
  */
 void tm_pt_overflow(struct tm_cpu *cpu, u64 ip)
 {
@@ -480,7 +481,7 @@ void tm_pt_overflow(struct tm_cpu *cpu, u64 ip)
 	tm_pt_flush(cpu);
 	tm_pt_time(cpu);
 	tm_pt_packet(cpu, 0, 0, 0x02, 0xf3);
-	/* All bytes of it: decoders disagree about whether OVF forgets the last. */
+	/* Change all bytes of last_ip: decoders disagree on whether OVF resets it. */
 	cpu->pt.last_ip = ~ip;
 	if (tm_pt_branches(cpu))
 		tm_pt_put_ip(cpu, TM_FUP, ip);
@@ -490,9 +491,9 @@ void tm_pt_overflow(struct tm_cpu *cpu, u64 ip)
 /**
  * tm_pt_ptwrite() - a PTWRITE instruction
  * @cpu: model, tracing code
- * @ip: of the instruction
+ * @ip: address of the instruction
  * @value: its operand
- * @wide: of 8 bytes, not 4
+ * @wide: the operand has 8 bytes, not 4
  */
 void tm_pt_ptwrite(struct tm_cpu *cpu, u64 ip, u64 value, bool wide)
 {
@@ -511,7 +512,7 @@ void tm_pt_ptwrite(struct tm_cpu *cpu, u64 ip, u64 value, bool wide)
 }
 
 /**
- * tm_pt_seen() - code that isn't traced was seen at an address
+ * tm_pt_seen() - code was seen at an address, but isn't traced continuously
  * @cpu: model, not tracing code
  * @ip: address
  */
@@ -522,16 +523,16 @@ void tm_pt_seen(struct tm_cpu *cpu, u64 ip)
 }
 
 /**
- * tm_pt_call_seen() - a call was seen, by and of code that isn't traced
+ * tm_pt_call_seen() - a call was seen between code that isn't traced continuously
  * @cpu: model, not tracing code
  * @site: address of the call instruction
  * @callee: address of the function
  * @indirect: the call is an indirect one
- * @ret: address of the instruction behind the call
+ * @ret: address of the instruction after the call
  *
- * A decoder sees one instruction, the call, and that it arrived. When the function
- * returns nobody knows. Without a return decoders believe that calls nest deeper and
- * deeper, so it is seen at once.
+ * A decoder sees one instruction, the call, and that it arrived. The time of the return
+ * is unknown. But without a return, decoders believe that calls nest deeper and deeper,
+ * so it is shown at once.
  */
 void tm_pt_call_seen(struct tm_cpu *cpu, u64 site, u64 callee, bool indirect, u64 ret)
 {

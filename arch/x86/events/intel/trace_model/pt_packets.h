@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Packets of Intel PT: what the encoder keeps, what it is told, what it asks.
+ * Packets of Intel PT: state and functions of the encoder, and those that it needs.
  *
- * The encoder knows nothing of the kernel. tools/testing/perf_events compiles it
- * for user space and decodes what it makes.
+ * The encoder is independent of the kernel. tools/testing/perf_events compiles it for
+ * user space and decodes its output.
  */
 #ifndef _TRACE_MODEL_PT_PACKETS_H
 #define _TRACE_MODEL_PT_PACKETS_H
@@ -20,18 +20,18 @@ struct tm_cpu;
 
 /**
  * struct tm_pt - state of the packet generator
- * @ip: where the traced code goes on, as far as packets were made
+ * @ip: address at which the traced code continues after the last packet
  * @last_ip: payload of the last packet with an IP, for compression
- * @tnt: outcomes that no packet tells yet, the latest in bit 0
- * @cr3: as the last PIP told it
- * @mtc: counter of which MTC packets tell the lowest bits
- * @cyc: TSC as of the last CYC
+ * @tnt: outcomes that are in no packet yet, the latest in bit 0
+ * @cr3: value in the last PIP
+ * @mtc: counter whose low bits are in MTC packets
+ * @cyc: TSC at the last CYC
  * @since_psb: bytes since the last PSB
  * @era: changes whenever @ip does
  * @nr_tnt: used bits of @tnt
- * @ret_top: index after the youngest call
+ * @ret_top: index after the latest call
  * @ret_depth: number of calls that returns may refer to
- * @mode: as the last MODE.Exec told it
+ * @mode: value in the last MODE.Exec
  * @packet_en: TIP.PGE sent, and no TIP.PGD since
  */
 struct tm_pt {
@@ -50,39 +50,39 @@ struct tm_pt {
 	bool	packet_en;
 };
 
-/* Edges of TraceEn; see trace_model.h. */
+/* TraceEn is set, or cleared; see trace_model.h. */
 void tm_pt_start(struct tm_cpu *cpu);
 void tm_pt_stop(struct tm_cpu *cpu);
 
-/* Tracing goes on at @ip, in code of @mode. */
+/* Tracing begins at @ip, in code of @mode. */
 void tm_pt_enable(struct tm_cpu *cpu, u64 ip, u8 mode);
 /* It ends: before the instruction at @ip, */
 void tm_pt_disable_at(struct tm_cpu *cpu, u64 ip);
-/* with a far transfer that nothing needs to be told of, */
+/* with a far transfer that needs no address, */
 void tm_pt_disable(struct tm_cpu *cpu);
 /* because @to is filtered out. */
 void tm_pt_disable_to(struct tm_cpu *cpu, u64 to);
 /* TraceStop: a range that ends the trace was entered. */
 void tm_pt_tracestop(struct tm_cpu *cpu);
 
-/* What the traced code did, and the IP at which it goes on then. */
+/* Branches of the traced code, and the IP at which it continues. */
 void tm_pt_cond(struct tm_cpu *cpu, bool taken, u64 to);
 void tm_pt_direct(struct tm_cpu *cpu, u64 to);
 void tm_pt_indirect(struct tm_cpu *cpu, u64 to);
 void tm_pt_call(struct tm_cpu *cpu, u64 ret);
 void tm_pt_ret(struct tm_cpu *cpu, u64 to);
-/* What the traced code did isn't known, but that it goes on at @ip. */
+/* The path of the traced code is unknown, but it continues at @ip. */
 void tm_pt_overflow(struct tm_cpu *cpu, u64 ip);
 void tm_pt_ptwrite(struct tm_cpu *cpu, u64 ip, u64 value, bool wide);
 
-/* Code that isn't traced was at @ip; called a function. */
+/* Code that isn't traced continuously was at @ip; called a function. */
 void tm_pt_seen(struct tm_cpu *cpu, u64 ip);
 void tm_pt_call_seen(struct tm_cpu *cpu, u64 site, u64 callee, bool indirect, u64 ret);
 
-/* What the encoder asks of the rest of the model. */
+/* Functions of the rest of the model that the encoder needs. */
 u64 tm_pt_now(void);
 u64 tm_pt_cr3(void);
-/* Interrupted traced code ends: with tm_pt_disable() or tm_pt_disable_at(). */
+/* Ends traced code that was interrupted, with tm_pt_disable() or tm_pt_disable_at(). */
 void tm_pt_left(struct tm_cpu *cpu);
 
 #endif /* _TRACE_MODEL_PT_PACKETS_H */

@@ -2,8 +2,8 @@
 /*
  * Software model of Intel's trace hardware: the PTWRITE instruction.
  *
- * A CPU that has none refuses it, and the model does it instead. While nothing is
- * traced it does nothing, as on a CPU that has it.
+ * A CPU without the instruction raises #UD, and the model executes it instead. While
+ * nothing is traced it has no effect, as on a CPU that has it.
  */
 #include <linux/err.h>
 #include <linux/kprobes.h>
@@ -58,10 +58,10 @@ static u64 tm_op_ptwrite(struct tm_cpu *cpu, void *arg)
 }
 
 /**
- * tm_ptwrite() - an instruction was refused
- * @regs: of the program
+ * tm_ptwrite() - an instruction raised #UD
+ * @regs: registers of the program
  *
- * Return: true if it was PTWRITE, and is done.
+ * Return: true if it was PTWRITE, which has been executed.
  */
 bool tm_ptwrite(struct pt_regs *regs)
 {
@@ -75,7 +75,7 @@ bool tm_ptwrite(struct pt_regs *regs)
 		return false;
 
 	ptwrite.wide = insn.x86_64 && X86_REX_W(insn.rex_prefix.value);
-	/* It faults like any load, but the program is told that it is invalid. */
+	/* It faults like any load, but the program gets an invalid opcode exception. */
 	if (tm_operand(&insn, regs, &ptwrite))
 		return false;
 

@@ -2,18 +2,17 @@
 /*
  * Software model of Intel's trace hardware: user code, instruction by instruction.
  *
- * Traced user code runs with the trap flag: set by the last thing that is done before
- * a return to user mode, if this CPU's trace wants it, and taken away by the first
- * thing that looks at a task's registers, so that nobody else sees it: a debug
- * exception, a breakpoint, a system call, a signal. What is left in between is told
- * from a debugger's trap flag as the kernel itself does it: TIF_FORCED_TF, without
- * TIF_SINGLESTEP.
+ * Traced user code runs with the trap flag. The flag is set last before a return to user
+ * mode, if this CPU's trace wants it. It is cleared by the first code that uses a task's
+ * registers, so that no other code sees it: at a debug exception, a breakpoint, a system
+ * call, or a signal. Where it remains set, it is distinguished from a debugger's trap
+ * flag as the kernel itself does it: by TIF_FORCED_TF without TIF_SINGLESTEP.
  *
- * Each trap says where the code is now, so the instruction before it was executed.
- * Whatever else enters the kernel interrupts the code, and is noticed late: by the
- * first thing that makes trace data, or at the return to user mode. It is early enough
- * since the registers are left as they were until then; what changes them (system
- * calls, signals) is preceded by a tracepoint.
+ * Each trap shows the current address, so the instruction before it was executed.
+ * All other entries to the kernel interrupt the code, and are noticed late: by the first
+ * code that makes trace data, or at the return to user mode. That is early enough, as
+ * the registers are unchanged until then; a tracepoint precedes what changes them
+ * (system calls, signals).
  */
 #include <linux/cpuhotplug.h>
 #include <linux/hardirq.h>
@@ -39,6 +38,7 @@
 #include <trace/events/syscalls.h>
 
 #include "flow.h"
+#include "registers.h"
 #include "trace_model.h"
 
 #define TM_USER		(TM_PT_USER | TM_BTS_USER)
@@ -46,9 +46,9 @@
 /**
  * struct tm_walk - user code on this CPU
  * @ip: its next instruction
- * @era: of the packets that @ip goes with; any other: they know better
+ * @era: tm_pt::era that @ip belongs to; if it has changed since, tm_pt::ip is newer
  * @task: whose code it is
- * @stepped: the kernel was entered by the model's trap, which is dealt with
+ * @stepped: the kernel was entered by the model's trap, which is already handled
  */
 struct tm_walk {
 	u64			ip;
@@ -70,10 +70,10 @@ u64 tm_pt_cr3(void)
 }
 
 /*
- * Where user code is
+ * Position of user code
  */
 
-/* In this order: an NMI in between takes what the packets say. */
+/* In this order: an NMI in between uses the position of the packets. */
 static void tm_walk_to(u64 ip, u32 era)
 {
 	this_cpu_write(tm_walk.ip, ip);
@@ -90,8 +90,8 @@ static u64 tm_walk_ip(const struct tm_cpu *cpu)
 }
 
 /*
- * Was the kernel entered by SYSCALL? It leaves the address behind it and the flags in
- * two registers. Either alone can be any program's number.
+ * Was the kernel entered by SYSCALL? It leaves the address after it and the flags in
+ * two registers. A program may have either of these numbers by chance.
  */
 static bool tm_entered_by_syscall(const struct pt_regs *regs)
 {
@@ -106,12 +106,12 @@ static bool tm_entered_by_syscall_at(const struct pt_regs *regs, u64 ip)
 }
 
 /**
- * tm_walk_own_entry() - is what happens in the kernel due to the model?
+ * tm_walk_own_entry() - does the kernel run only because of the model?
  *
- * The trap's own way in and out isn't there on hardware; interrupts are off on all of
- * it. On the way in, the user's code is one instruction further than was noticed. INT3
- * can look the same until its notifier; rather a few functions too few than an
- * instruction.
+ * Entry and exit of the trap don't exist on hardware; interrupts are off during both.
+ * On entry, the user's code is one instruction further than the model has recorded. INT3
+ * can look the same until its notifier runs; losing a few functions is better than
+ * losing an instruction.
  *
  * Return: true if the kernel was entered by the model's trap, and does nothing else.
  */
@@ -122,7 +122,7 @@ bool tm_walk_own_entry(void)
 	if (this_cpu_read(tm_walk.task) != current || in_interrupt())
 		return false;
 
-	/* Work was found on the way out: from now on, this is an interruption. */
+	/* There is work on the way out: from now on, this is an interruption. */
 	if (!raw_irqs_disabled())
 		this_cpu_write(tm_walk.stepped, false);
 
@@ -136,7 +136,7 @@ bool tm_walk_own_entry(void)
 }
 
 /**
- * tm_pt_left() - user code was interrupted, which packets don't tell yet
+ * tm_pt_left() - user code was interrupted, and no packet shows it yet
  * @cpu: model, tracing code
  */
 void tm_pt_left(struct tm_cpu *cpu)
@@ -163,7 +163,7 @@ static u64 tm_op_syscall(struct tm_cpu *cpu, void *arg)
 	return 0;
 }
 
-/* Something changes the registers of interrupted code: tell where it was first. */
+/* The registers of interrupted code are about to change: record its position first. */
 static void tm_walk_left(tm_op_t op)
 {
 	this_cpu_write(tm_walk.stepped, false);
@@ -205,7 +205,7 @@ static void tm_hide_tf(struct pt_regs *regs)
 
 static void tm_show_tf(struct pt_regs *regs)
 {
-	/* Of the program itself, a debugger, or uprobes: it does for both. */
+	/* Set by the program itself, a debugger, or uprobes: it serves both purposes. */
 	if (regs->flags & X86_EFLAGS_TF)
 		return;
 
@@ -214,8 +214,8 @@ static void tm_show_tf(struct pt_regs *regs)
 }
 
 /*
- * The program pushed its flags, and must not see the model's; or it popped them, and
- * may have asked for a trap of its own.
+ * The program pushed its flags, and must not see the model's trap flag; or it popped
+ * them, and may have set a trap flag of its own.
  */
 static void tm_repair_flags(const struct tm_step *step, struct pt_regs *regs)
 {
@@ -240,7 +240,7 @@ static bool tm_needs_op(const struct tm_step *step)
 {
 	unsigned int wants = this_cpu_read(tm_wants);
 
-	/* Where the code is counts, or it isn't the packets' last word. */
+	/* With filters each address matters. Or the trace of user code has yet to start. */
 	if ((wants & TM_PT_FILTERS) || (wants & (TM_PT_USER | TM_PT_PACKETS)) == TM_PT_USER)
 		return true;
 
@@ -265,7 +265,7 @@ static struct tm_step tm_step_read(const struct pt_regs *regs)
 	};
 
 	step.insn = tm_insn_at(step.from, step.mode64);
-	/* Behind this one there was no trap. */
+	/* There was no trap after this one. */
 	while (step.insn.kind == TM_INSN_SHADOW &&
 	       step.to != step.from + step.insn.length) {
 		step.from += step.insn.length;
@@ -288,7 +288,7 @@ static void tm_step_taken(struct pt_regs *regs)
 	tm_walk_to(step.to, era);
 }
 
-/* Bits of DR6 that say that an address matched, of breakpoints that are off. */
+/* DR6's bits for a matching address, of breakpoints that are disabled. */
 static unsigned long tm_stale_traps(unsigned long dr6)
 {
 	unsigned long dr7 = this_cpu_read(cpu_dr7), stale = 0;
@@ -302,8 +302,8 @@ static unsigned long tm_stale_traps(unsigned long dr6)
 }
 
 /*
- * QEMU says of each step after a watchpoint's hit that it hit again, until its
- * breakpoint is set up anew.
+ * After a watchpoint has hit, QEMU reports another hit with each step, until the
+ * breakpoint is set up again.
  */
 static void tm_rearm(unsigned long dr6)
 {
@@ -317,9 +317,9 @@ static void tm_rearm(unsigned long dr6)
 }
 
 /*
- * The model takes its own trap out of DR6, the real one and what ptrace will see, and
- * leaves what else happened to others. What didn't happen, too: where a step ends, a
- * breakpoint's address counts even if it is disabled, and would become a SIGTRAP.
+ * The model removes its own trap from DR6, the real one and the one that ptrace sees, and
+ * leaves other causes to others. It also removes stale bits: where a step ends, the
+ * address of a disabled breakpoint sets its bit, too, which would become a SIGTRAP.
  */
 static int tm_debug_exception(struct pt_regs *regs, unsigned long *dr6)
 {
@@ -344,7 +344,7 @@ static int tm_debug_exception(struct pt_regs *regs, unsigned long *dr6)
 
 NOKPROBE_SYMBOL(tm_debug_exception);
 
-/* PTWRITE continues behind itself, as if there had been no exception. */
+/* The program continues after PTWRITE, as if there had been no exception. */
 static bool tm_refused(struct pt_regs *regs)
 {
 	u64 ip = regs->ip;
@@ -384,7 +384,7 @@ static int tm_exception(struct notifier_block *nb, unsigned long event, void *da
 
 NOKPROBE_SYMBOL(tm_exception);
 
-/* As urgent as that of breakpoints: the first to register is the first to run. */
+/* The same priority as that of breakpoints: the first to register is the first to run. */
 static struct notifier_block tm_exception_nb = {
 	.notifier_call	= tm_exception,
 	.priority	= INT_MAX,
@@ -402,8 +402,8 @@ static void tm_sys_enter(void *data, struct pt_regs *regs, long id)
 }
 
 /*
- * Whose code it was is told by perf, at the switch of tasks and with a time: packets
- * of the code must not have a later one.
+ * perf records the owner of the code at the task switch, with a time: packets of the
+ * code must not have a later one.
  */
 static void tm_sched_switch(void *data, bool preempt, struct task_struct *prev,
 			    struct task_struct *next, unsigned int prev_state)
@@ -422,7 +422,7 @@ static void tm_signal_deliver(void *data, int sig, struct kernel_siginfo *info,
  * Return to user mode
  */
 
-/* Did nothing come between the trap and its end that packets have to tell of? */
+/* Did nothing happen between the trap and its end that needs a packet? */
 static bool tm_goes_on(const struct pt_regs *regs, unsigned int wants)
 {
 	return this_cpu_read(tm_walk.stepped) &&
@@ -453,7 +453,7 @@ static DEFINE_PER_CPU(struct user_return_notifier, tm_return_notifier) = {
 
 static void tm_return_soon(struct irq_work *work)
 {
-	/* The interrupt's way out is all it takes. */
+	/* The return from the interrupt is all that is needed. */
 }
 
 static DEFINE_PER_CPU(struct irq_work, tm_return_work) = IRQ_WORK_INIT_HARD(tm_return_soon);
@@ -461,9 +461,9 @@ static DEFINE_PER_CPU(struct irq_work, tm_return_work) = IRQ_WORK_INIT_HARD(tm_r
 /**
  * tm_flow_update() - what is traced may have changed
  *
- * Everything but an NMI returns to user mode past the notifier. Behind an NMI an
- * interrupt does, before the first instruction; or that one isn't traced. An NMI
- * that came from user mode is on the task's stack.
+ * All returns to user mode call the notifier, except for that of an NMI. So an NMI queues
+ * an interrupt, which comes before the first instruction, if that one is to be traced.
+ * An NMI that came from user mode is on the task's stack.
  */
 void tm_flow_update(void)
 {
@@ -495,9 +495,9 @@ static int tm_step_offline(unsigned int cpu)
 }
 
 /**
- * tm_step_init_early() - before breakpoints
+ * tm_step_init_early() - register before breakpoints do
  *
- * A gate that is a breakpoint finds the instruction before it executed.
+ * A gate that is a breakpoint then finds that the instruction before it was executed.
  */
 void __init tm_step_init_early(void)
 {

@@ -2,9 +2,9 @@
 /*
  * Software model of Intel's trace hardware: what its parts share.
  *
- * The model of one CPU is a value, struct tm_cpu. Whatever changes it, a register
- * access or a branch, is an operation that tm_run() or tm_try() carries out on a
- * copy and publishes as a whole; core.c explains how and why.
+ * The model of one CPU is a value, struct tm_cpu. Whatever changes it, such as a
+ * register access or a branch, is an operation. tm_run() and tm_try() execute it on a
+ * copy and publish the result as a whole; core.c explains how and why.
  */
 #ifndef _TRACE_MODEL_H
 #define _TRACE_MODEL_H
@@ -16,10 +16,11 @@
 #include <asm/msr-index.h>
 #include <asm/perf_event.h>
 
+#include "host.h"
 #include "pt_packets.h"
 
 struct debug_store;
-struct pt_regs;
+struct seq_file;
 
 #define TM_GP		4	/* general counters */
 #define TM_FIXED	3
@@ -30,7 +31,7 @@ struct pt_regs;
 #define TM_ART_NUM	128
 #define TM_ART_DEN	1
 
-/* CPUID leaf 0x14, subleaf 1: bit maps of the values that fields of RTIT_CTL take */
+/* CPUID leaf 0x14, subleaf 1: bit maps of the values that fields of RTIT_CTL can have */
 #define TM_MTC_PERIODS		0x0249U
 #define TM_CYC_THRESHOLDS	0x3fffU
 #define TM_PSB_PERIODS		0x003fU
@@ -41,24 +42,16 @@ struct pt_regs;
 #define TM_COUNTER_MASK		(GENMASK_ULL(TM_GP - 1, 0) | \
 				 GENMASK_ULL(INTEL_PMC_IDX_FIXED + TM_FIXED - 1, \
 					     INTEL_PMC_IDX_FIXED))
-/* GLOBAL_OVF_CTRL: counters, ToPA, PEBS, and CondChgd, that nothing here sets */
+/* GLOBAL_OVF_CTRL: counters, ToPA, PEBS, and CondChgd, which nothing sets here */
 #define TM_STATUS_MASK		(TM_COUNTER_MASK | GLOBAL_STATUS_TRACE_TOPAPMI | \
 				 GLOBAL_STATUS_BUFFER_OVF | GLOBAL_STATUS_COND_CHG)
 
 #define TM_MAX_STORES	16	/* of one operation */
 #define TM_MAX_BYTES	320
 
-/* When the drivers' handler unmasks LVTPC, which the interrupt has masked */
-enum tm_ack {
-	TM_ACK_CPU,	/* as for this model of CPU */
-	TM_ACK_EARLY,	/* first thing */
-	TM_ACK_MID,	/* before counters are enabled again */
-	TM_ACK_LATE,	/* last thing */
-};
-
 /**
  * struct tm_config - what the modelled CPU can do; constant after boot
- * @on: the model is asked for, its hooks are installed
+ * @on: the model is enabled, its hooks are installed
  * @single_entry: no ToPA table of more than one entry
  * @single_range: output to one contiguous range
  * @mtc: MTC packets
@@ -67,7 +60,7 @@ enum tm_ack {
  * @cr3_filter: RTIT_CR3_MATCH
  * @pebs: processor event based sampling
  * @filters: number of address ranges
- * @ack: when the interrupt is acknowledged, as of boot
+ * @ack: when the interrupt is acknowledged, as set at boot
  */
 struct tm_config {
 	bool		on;
@@ -84,21 +77,21 @@ struct tm_config {
 
 extern struct tm_config tm_config;
 
-/* What software did that the hardware forbids, or doesn't promise to survive. */
-enum tm_breach {
-	TM_BREACH_LIVE_WRITE,	/* a trace MSR other than RTIT_CTL, while TraceEn */
-	TM_BREACH_LIVE_CTL,	/* RTIT_CTL, TraceEn stays set, another bit changes */
-	TM_BREACH_RESERVED,	/* reserved bit or value of a trace MSR */
-	TM_BREACH_STATUS,	/* TraceEn set with Error or Stopped in RTIT_STATUS */
-	TM_BREACH_VMX,		/* RTIT_CTL written in VMX operation */
-	TM_BREACH_OUTPUT,	/* output base, mask or offset */
-	TM_BREACH_TOPA,		/* ToPA table or entry */
-	TM_BREACH_DEBUGCTL,	/* reserved bit of DEBUGCTL */
-	TM_BREACH_DS,		/* BTS or PEBS with an unusable DS area */
-	TM_BREACH_BTS_INDEX,	/* bts_index written while BTS is on */
-	TM_BREACH_COUNTER,	/* reserved bit of a counter's register */
-	TM_BREACH_UNCLAIMED,	/* an interrupt that no driver took for its own */
-	TM_NR_BREACHES
+/* Actions of software that the hardware forbids, or after which it promises nothing. */
+enum tm_violation {
+	TM_VIOLATION_LIVE_WRITE,	/* a trace MSR other than RTIT_CTL, while TraceEn */
+	TM_VIOLATION_LIVE_CTL,	/* RTIT_CTL, TraceEn stays set, another bit changes */
+	TM_VIOLATION_RESERVED,	/* reserved bit or value of a trace MSR */
+	TM_VIOLATION_STATUS,	/* TraceEn set with Error or Stopped in RTIT_STATUS */
+	TM_VIOLATION_VMX,		/* RTIT_CTL written in VMX operation */
+	TM_VIOLATION_OUTPUT,	/* output base, mask or offset */
+	TM_VIOLATION_TOPA,		/* ToPA table or entry */
+	TM_VIOLATION_DEBUGCTL,	/* reserved bit of DEBUGCTL */
+	TM_VIOLATION_DS,		/* BTS or PEBS with an unusable DS area */
+	TM_VIOLATION_BTS_INDEX,	/* bts_index written while BTS is on */
+	TM_VIOLATION_COUNTER,	/* reserved bit of a counter's register */
+	TM_VIOLATION_UNCLAIMED,	/* an interrupt that no driver claimed */
+	TM_NR_VIOLATIONS
 };
 
 /* Counted per CPU and shown in debugfs. */
@@ -116,14 +109,14 @@ enum tm_stat {
 	TM_STAT_READ_DEBUGCTL,
 	TM_STAT_READ_OTHER,
 	TM_STAT_OPERATIONS,
-	TM_STAT_RETRIES,	/* operations begun again, because an NMI published */
+	TM_STAT_RETRIES,	/* operations repeated, because an NMI published */
 	TM_STAT_SKIPPED,	/* trace data not generated: inside an operation */
-	TM_STAT_DRAINED,	/* stores found unfinished by an NMI, and finished */
+	TM_STAT_DRAINED,	/* unfinished stores that an NMI found and finished */
 	TM_STAT_MAX_NESTING,
 	TM_STAT_PMI_RAISED,
 	TM_STAT_PMI_HELD,	/* operations that left one pending: LVTPC is masked */
 	TM_STAT_PMI_LOST,	/* of BTS, while LVTPC was masked */
-	TM_STAT_POKES,		/* NMIs to look for an overflow */
+	TM_STAT_POKES,		/* NMIs sent to check for an overflow */
 	TM_STAT_BYTES,		/* of trace */
 	TM_STAT_PSBS,
 	TM_STAT_BTS_RECORDS,
@@ -144,7 +137,7 @@ enum tm_stat {
  * @pt: state of the packet generator, owned by pt_packets.c
  * @debugctl: IA32_DEBUGCTL
  * @ds_area: IA32_DS_AREA
- * @bts_index: bts_index as the model wrote it last, while BTS is on
+ * @bts_index: last bts_index that the model wrote, while BTS is on
  * @pebs_enable: IA32_PEBS_ENABLE
  * @global_ctrl: IA32_PERF_GLOBAL_CTRL
  * @global_status: IA32_PERF_GLOBAL_STATUS
@@ -153,17 +146,17 @@ enum tm_stat {
  * @count: counters as of @since, general ones first
  * @since: TSC
  * @pmi: interrupts requested and not delivered, TM_PMI_*
- * @sent: those that are on their way, as an NMI that a driver has to claim, TM_PMI_*
+ * @sent: interrupts on their way, as an NMI that a driver has to claim, TM_PMI_*
  * @stat: how many of a statistic this operation adds; zero at its start
- * @breaches: bit mask of enum tm_breach, of this operation; zero at its start
+ * @violations: bit mask of enum tm_violation, of this operation; zero at its start
  * @msr: number of the MSR that this operation writes, or zero
  * @msr_val: value written to it
  * @nr_stores: used part of @store; zero at the operation's start
  * @nr_bytes: used part of @bytes
- * @store: writes to memory, carried out in order after publication
+ * @store: writes to memory, executed in order after publication
  * @bytes: what they write
  *
- * The members from @stat on are an operation's outcome: its own, not inherited.
+ * The members from @stat on are the outcome of one operation: a copy doesn't inherit them.
  */
 struct tm_cpu {
 	u64		ctl;
@@ -197,7 +190,7 @@ struct tm_cpu {
 		u16	psbs;
 		u16	bts_records;
 	} stat __aligned(8);
-	u32		breaches;
+	u32		violations;
 	u32		msr;
 	u64		msr_val;
 	u16		nr_stores;
@@ -213,9 +206,9 @@ struct tm_cpu {
 
 /**
  * typedef tm_op_t - an operation
- * @cpu: private copy of this CPU's model; the only thing that may be changed,
- *	 because the operation may be carried out again on another copy
- * @arg: the caller's
+ * @cpu: private copy of this CPU's model; the only thing that the operation may
+ *	 change, because it may be executed again on another copy
+ * @arg: argument of the caller
  */
 typedef u64 (*tm_op_t)(struct tm_cpu *cpu, void *arg);
 
@@ -224,18 +217,19 @@ u64 tm_run(tm_op_t op, void *arg);
 bool tm_try(tm_op_t op, void *arg);
 void tm_store(struct tm_cpu *cpu, void *dst, const void *src, unsigned int n);
 void tm_store_exchange(struct tm_cpu *cpu, u64 *dst, u64 old, u64 new);
+void tm_reset(unsigned int cpu);
 
-static inline void tm_breach(struct tm_cpu *cpu, enum tm_breach breach)
+static inline void tm_violation(struct tm_cpu *cpu, enum tm_violation violation)
 {
-	cpu->breaches |= BIT(breach);
+	cpu->violations |= BIT(violation);
 }
 
-/* What is traced on this CPU, as of the last operation. */
+/* What is traced on this CPU after the last operation. */
 #define TM_PT_USER	BIT(0)
 #define TM_PT_KERNEL	BIT(1)
 #define TM_BTS_USER	BIT(2)
 #define TM_BTS_KERNEL	BIT(3)
-#define TM_PT_FILTERS	BIT(4)	/* each address counts */
+#define TM_PT_FILTERS	BIT(4)	/* address filters: each address matters */
 #define TM_PT_PACKETS	BIT(5)	/* user code is traced, or was when interrupted */
 
 DECLARE_PER_CPU(unsigned int, tm_wants);
@@ -259,59 +253,8 @@ static inline struct debug_store *tm_ds(const struct tm_cpu *cpu)
 	return (struct debug_store *)(unsigned long)cpu->ds_area;
 }
 
-/* hooks.c */
-void tm_hooks_install(void);
-unsigned int tm_nonturbo_ratio(void);
-
-/* msr.c */
-int tm_read_msr(unsigned int msr, u64 *val);
-int tm_write_msr(unsigned int msr, u64 val, bool safe);
-void tm_trace_off(struct tm_cpu *cpu, u64 ctl);
-void tm_set_vmx(bool on);
-void tm_clear_debugctl(void);
-void tm_lose_power(void);
-
-/* output.c */
-void tm_out(struct tm_cpu *cpu, const void *bytes, unsigned int n);
-bool tm_output_check(struct tm_cpu *cpu);
-
-/* counters.c */
-bool tm_counters_update(struct tm_cpu *cpu, const struct pt_regs *regs);
-u64 tm_counters_deadline(const struct tm_cpu *cpu);
-u64 tm_read_pmc(unsigned int counter);
-bool tm_pmi_allowed(void);
-void tm_pmi_mask(bool mask);
-void tm_pmi_send(void);
-void tm_timer_update(u64 deadline);
-void tm_counters_reset(unsigned int cpu);
-
-/* pebs.c */
-bool tm_pebs_overflow(struct tm_cpu *cpu, unsigned long counters, u64 now,
-		      const struct pt_regs *regs);
-
-/* ack.c */
-bool tm_ack_parse(const char *word, enum tm_ack *ack);
-void tm_ack_set(enum tm_ack ack);
-const char *tm_ack_word(void);
-
-/* debugfs.c */
-void tm_report_breaches(const struct tm_cpu *cpu);
-
-/*
- * bts_store.c requests an interrupt with cpu->pmi |= TM_PMI_BTS; it is raised after
- * the operation's stores, or is lost if the local APIC doesn't let it. No bit of
- * GLOBAL_STATUS comes with it. DEBUGCTL's TR and BTS become both set, or no longer
- * are: called with the new value in debugctl.
- */
-void tm_bts_start(struct tm_cpu *cpu);
-void tm_bts_stop(struct tm_cpu *cpu);
-
-/*
- * step.c: tm_wants may have changed. After the operation, in any context, with
- * preemption disabled.
- */
-void tm_flow_update(void);
-/* Once, before anyone else looks at debug exceptions. */
-void tm_step_init_early(void);
+/* violations.c */
+void tm_report_violations(const struct tm_cpu *cpu);
+int tm_violations_show(struct seq_file *m, void *v);
 
 #endif /* _TRACE_MODEL_H */

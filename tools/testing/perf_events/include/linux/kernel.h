@@ -2,7 +2,6 @@
 #ifndef _PERF_EVENTS_LINUX_KERNEL_H
 #define _PERF_EVENTS_LINUX_KERNEL_H
 
-#include <stdio.h>
 #include <linux/compiler.h>
 #include <linux/types.h>
 
@@ -16,9 +15,6 @@
 										\
 		a_ < b_ ? a_ : b_;						\
 	})
-
-#define pr_info(fmt, ...)	printf(pr_fmt(fmt), ##__VA_ARGS__)
-#define pr_warn(fmt, ...)	printf(pr_fmt(fmt), ##__VA_ARGS__)
 
 static inline bool is_power_of_2(u64 n)
 {

@@ -76,6 +76,18 @@ static inline long local_cmpxchg(local_t *v, long old, long new)
 	return old;
 }
 
+static inline bool local_try_cmpxchg_long(local_t *v, long *old, long new)
+{
+	long was = local_cmpxchg(v, *old, new);
+	bool done = was == *old;
+
+	*old = was;
+	return done;
+}
+
+/* As the kernel's, for signed and unsigned values */
+#define local_try_cmpxchg(v, old, new)	local_try_cmpxchg_long(v, (long *)(old), new)
+
 static inline long local_xchg(local_t *v, long new)
 {
 	return __atomic_exchange_n(&v->counter, new, __ATOMIC_RELAXED);

@@ -14,6 +14,7 @@ void access_step(void);
 #define barrier()	__asm__ __volatile__("" : : : "memory")
 #undef __always_inline
 #define __always_inline	inline __attribute__((__always_inline__))
+#define noinline	__attribute__((__noinline__))
 
 #ifdef __SANITIZE_THREAD__
 #define READ_ONCE(x)		({ access_step(); __atomic_load_n(&(x), __ATOMIC_RELAXED); })

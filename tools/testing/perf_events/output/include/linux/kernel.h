@@ -11,6 +11,7 @@
 #define PAGE_SHIFT		12
 #define PAGE_SIZE		(1UL << PAGE_SHIFT)
 #define MAX_ORDER		11
+#define MAX_PAGE_ORDER		(MAX_ORDER - 1)
 #define U32_MAX			UINT_MAX
 #define SMP_CACHE_BYTES		64
 

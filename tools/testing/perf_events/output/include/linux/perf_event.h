@@ -17,7 +17,8 @@
 #include <linux/wait.h>
 #include "../../../../../../include/uapi/linux/perf_event.h"
 
-#define PERF_PMU_CAP_AUX_NO_SG	0x0004
+#define PERF_PMU_CAP_AUX_NO_SG		0x0004
+#define PERF_PMU_CAP_AUX_PREFER_LARGE	0x0400
 
 struct perf_buffer;
 struct perf_event;
@@ -40,10 +41,22 @@ struct perf_event {
 	u64			id;
 	u16			id_header_size;
 	atomic64_t		lost_samples;
+	struct fasync_struct	*fasync;
 	int			pending_wakeup;
+	int			pending_kill;
 	int			pending_disable;
 	struct irq_work		pending_irq;
 };
+
+static inline struct fasync_struct **perf_event_fasync(struct perf_event *event)
+{
+	return &event->fasync;
+}
+
+static inline void perf_event_disable_inatomic(struct perf_event *event)
+{
+	event->pending_disable = 1;
+}
 
 struct perf_sample_data {
 	u64			id;
@@ -117,6 +130,15 @@ static inline void perf_event_header__init_id(struct perf_event_header *header,
 		data->id = event->id;
 		header->size += event->id_header_size;
 	}
+}
+
+static inline void perf_event_header__init(struct perf_event_header *header,
+					   struct perf_sample_data *data,
+					   u32 type, u16 misc, u16 size,
+					   const struct perf_event *event)
+{
+	*header = (struct perf_event_header) { type, misc, size };
+	perf_event_header__init_id(header, data, event);
 }
 
 static inline void perf_event__output_id_sample(const struct perf_event *event,

@@ -9,6 +9,7 @@
 typedef __u64 u64;
 typedef __u32 u32;
 typedef __u16 u16;
+typedef __u8 u8;
 typedef unsigned long pgoff_t;
 
 #endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef __PERF_MEMORY_RING_H
+#define __PERF_MEMORY_RING_H 1
+
+/*
+ * The newest records, in memory
+ *
+ * Records are appended as they come out of the kernel's buffers: as bytes, in
+ * order of arrival, into chunks of equal size. They are not parsed then. When
+ * all chunks are in use, the oldest is evicted. Only now its records are walked,
+ * once. Samples are counted and dropped; side-band goes to the owner of the ring,
+ * see struct memory_ring_ops.
+ *
+ * memory_ring__take() hands over all that the ring has. Then one thread can read
+ * it while another goes on appending:
+ *
+ *	appending thread			reading thread
+ *	----------------			--------------
+ *	append() ... append()
+ *	take()
+ *	append() ... walk_new()
+ *	append() ...				read_taken(), walk_taken(),
+ *	  evicts: side-band is set aside	evict_taken()
+ *	append() ...
+ *	give_back() or release()
+ *
+ * What is taken is older than what is set aside, and that is older than the
+ * ring. As much can be set aside as the ring holds, or MEMORY_RING_MIN_ASIDE if that
+ * is more. If the reading thread is stuck for longer, side-band is lost and counted.
+ *
+ * While something is taken, all calls of the ops come from the reading thread, else
+ * from the appending one. So their data needs no lock. The caller has to synchronize
+ * the hand-over between the threads.
+ *
+ * When a call that evicts has failed, the ring can only be deleted.
+ */
+#include <linux/list.h>
+#include <linux/sizes.h>
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+union perf_event;
+struct memory_ring;
+
+/* The largest record: its size is a u16, rounded up */
+#define MEMORY_RING_MAX_RECORD	((size_t)SZ_64K)
+/* The smallest ring: the largest record fits, wherever it begins in a chunk */
+#define MEMORY_RING_MIN_SIZE		(MEMORY_RING_MAX_RECORD + 1)
+/* The ring and what is taken have to fit into the address space */
+#define MEMORY_RING_MAX_SIZE		(SIZE_MAX / 8)
+/* This much side-band can be set aside even if the ring is smaller, in bytes */
+#define MEMORY_RING_MIN_ASIDE		((size_t)SZ_4M)
+
+/**
+ * struct memory_ring_ops - What the owner of a ring does with records
+ * @wants: must the record be kept when it leaves the ring?
+ * @evict: such a record leaves the ring. @round is the round in which it was read
+ *	  or a later one. The record is valid during the call only.
+ * @left: no record of a round before @round is in the ring any more
+ */
+struct memory_ring_ops {
+	bool (*wants)(const union perf_event *event);
+	int (*evict)(void *priv, const union perf_event *event, u64 round);
+	void (*left)(void *priv, u64 round);
+};
+
+/**
+ * struct memory_ring_count - Numbers of the records that were walked
+ * @samples:	samples
+ * @wanted:	records that ops->wants
+ * @lost:	records and samples that the kernel lost, according to its records
+ * @overrun:	of @wanted, those that could not be set aside for lack of room
+ */
+struct memory_ring_count {
+	u64	samples;
+	u64	wanted;
+	u64	lost;
+	u64	overrun;
+};
+
+/**
+ * struct memory_ring_visitor - Callbacks for records; each can be NULL
+ * @wanted: for a record that ops->wants. Non-zero: stop, and return that.
+ * @sample: for a sample
+ */
+struct memory_ring_visitor {
+	int	(*wanted)(void *arg, const union perf_event *event);
+	void	(*sample)(void *arg, const union perf_event *event);
+	void	*arg;
+};
+
+typedef int (*memory_ring_piece_t)(void *arg, void *buf, size_t size);
+
+/**
+ * memory_ring__new - Make a ring
+ * @size: in bytes, from MEMORY_RING_MIN_SIZE to MEMORY_RING_MAX_SIZE. Rounded up
+ *	  to whole chunks. Twice as much address space is reserved, for the ring and
+ *	  for what is taken. Memory is used only as it is filled.
+ *
+ * Return NULL if there is no memory.
+ */
+struct memory_ring *memory_ring__new(size_t size, const struct memory_ring_ops *ops,
+				     void *priv);
+void memory_ring__delete(struct memory_ring *ring);
+
+/**
+ * memory_ring__append - Add records, evict old ones to make room
+ * @buf:  whole records, except that the last one may go on in the next call
+ * @size: a multiple of 8, like the size of each record
+ *
+ * Return 0, or what ops->evict returned, or -EINVAL if something that had to be
+ * evicted isn't a record, or -ENOMEM.
+ */
+int memory_ring__append(struct memory_ring *ring, const void *buf, size_t size);
+
+/* All of the kernel's buffers have been read once more */
+void memory_ring__end_round(struct memory_ring *ring);
+/* The round that is being read now */
+u64 memory_ring__round(const struct memory_ring *ring);
+
+/**
+ * memory_ring__take - Hand over all records of the ring
+ *
+ * The last record must be complete. Nothing may be taken already.
+ */
+void memory_ring__take(struct memory_ring *ring);
+
+/**
+ * memory_ring__read_taken - Go through what was taken, in order
+ * @piece: called for some records at a time, as they lie in memory. A record
+ *	   can be split between pieces. Non-zero: stop, and return that.
+ */
+int memory_ring__read_taken(struct memory_ring *ring, memory_ring_piece_t piece,
+			    void *arg);
+
+/* Walk the records that were taken, and count them */
+int memory_ring__walk_taken(struct memory_ring *ring, struct memory_ring_count *count,
+			    const struct memory_ring_visitor *v);
+
+/**
+ * memory_ring__walk_new - Walk what was appended since memory_ring__take()
+ * @v: evicted samples are not visited
+ *
+ * For the appending thread, before it lets another one read. The last record must
+ * be complete.
+ */
+int memory_ring__walk_new(struct memory_ring *ring, const struct memory_ring_visitor *v);
+
+/**
+ * memory_ring__evict_taken - Evict what was taken
+ *
+ * Calls the ops for it, and frees the memory. The only call allowed for it then is
+ * memory_ring__release().
+ */
+int memory_ring__evict_taken(struct memory_ring *ring);
+
+/* Forget what was taken, and evict what was set aside in the meantime */
+int memory_ring__release(struct memory_ring *ring);
+
+/* Put what was taken back at the beginning of the ring, as far as there is room */
+int memory_ring__give_back(struct memory_ring *ring);
+
+/* Evict all. Nothing may be taken. */
+int memory_ring__drop(struct memory_ring *ring);
+
+/* What was evicted so far */
+const struct memory_ring_count *memory_ring__dropped(const struct memory_ring *ring);
+
+#endif /* __PERF_MEMORY_RING_H */

@@ -1,0 +1,1023 @@
+// SPDX-License-Identifier: GPL-2.0
+/* perf record -M: keep the newest events in memory, dump them on demand; see ring-dump.h */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <malloc.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include <linux/time64.h>
+#include <linux/zalloc.h>
+#include <perf/event.h>
+#include <internal/lib.h>
+#include "auxtrace.h"
+#include "clock-watch.h"
+#include "data.h"
+#include "data-append.h"
+#include "debug.h"
+#include "dso.h"
+#include "dump-requests.h"
+#include "evlist.h"
+#include "evsel.h"
+#include "machine.h"
+#include "ring-dump.h"
+#include "ring-dump-output.h"
+#include "record-files.h"
+#include "session.h"
+#include "sideband-store.h"
+#include "sideband-system.h"
+#include "memory-ring.h"
+#include "units.h"
+
+/* Wait so long for a dump until the user is told, in milliseconds */
+#define PATIENCE	1000
+
+/* Prune the store of side-band when so many records have gone there */
+#define PRUNE_AT	4096
+
+/* AUX area data for a dump, as it is written: the record, then what it describes */
+struct aux_data {
+	struct list_head	node;
+	size_t			size;
+	union perf_event	event[];
+};
+
+/* Records, one behind the other */
+struct records {
+	void	*data;
+	size_t	size;
+};
+
+/*
+ * A dump's states. The main thread makes IDLE RUNNING, the dump thread makes that
+ * DONE or FAILED, and the main thread makes that IDLE. Setting and reading it orders
+ * what one thread leaves to the other.
+ */
+enum dump_state {
+	DUMP_IDLE,
+	DUMP_RUNNING,
+	DUMP_DONE,
+	DUMP_FAILED,
+};
+
+struct ring_dump {
+	/* Set before the first dump, read by both threads */
+	struct ring_dump_opts	opts;
+	struct perf_session	*session;
+	struct evlist		*evlist;
+	bool			same_trailers;
+	bool			build_ids;
+
+	/* Shared by both: they keep apart what belongs to whom */
+	struct memory_ring	*ring;
+	struct dump_requests	requests;
+	enum dump_state		state;
+
+	/*
+	 * The main thread's. How the clock was set back, as was noticed; does the ring
+	 * have records of after that, too? What was dropped until then.
+	 */
+	struct sideband_system	system;
+	struct clock_watch	clock;
+	struct clock_step	noticed;
+	bool			mixed;
+	u64			old_samples;
+	pthread_t		thread;
+	bool			started;
+
+	/* Recording has ended: for how long there is something to be waited for */
+	bool			ending;
+	bool			given_up;
+
+	/* Of all dumps that are complete, and what was in the ring in the end */
+	unsigned int		nr;
+	struct memory_ring_count dumped;
+	u64			unused;
+
+	/*
+	 * The dump thread's while a dump is RUNNING, else the main thread's. First what
+	 * the ring's ops work on; @step is for records that are evicted now.
+	 */
+	struct sideband_store	*store;
+	struct clock_step	step;
+	unsigned int		unpruned;
+	struct data_append	app;
+	struct record_files	files;
+	struct list_head	aux;
+	struct records		late;
+	struct dump_writer	writer;
+	struct memory_ring_count count;
+	bool			last;
+	bool			new_file;
+	u64			first_time;
+	u64			last_time;
+	u64			bytes;
+	int			err;
+};
+
+int ring_dump__parse_size(const char *arg, struct ring_dump_opts *opts)
+{
+	static const char units[] = "BKMG";
+	const char *str = arg + (*arg == 'e');
+	unsigned int shift = 0;
+	const char *unit;
+	char *end;
+	u64 size;
+
+	errno = 0;
+	size = isdigit(*str) ? strtoull(str, &end, 10) : 0;
+	if (!isdigit(*str))
+		goto invalid;
+	unit = *end ? strchr(units, toupper(*end)) : NULL;
+	if (unit) {
+		shift = 10 * (unit - units);
+		end++;
+	}
+	if (*end || !size || errno || size > UINT64_MAX >> shift)
+		goto invalid;
+
+	opts->size = size << shift;
+	opts->on_exit = *arg == 'e';
+	return 0;
+invalid:
+	pr_err("Invalid size of the memory ring '%s': [e]SIZE with SIZE in bytes, or with B, K, M or G\n",
+	       arg);
+	return -EINVAL;
+}
+
+static bool wants(const union perf_event *event)
+{
+	return sideband_store__wants(event);
+}
+
+/* Which event a record is of, and so where its time is, has to be looked for if they differ */
+static u64 time_of(struct ring_dump *dump, const union perf_event *event)
+{
+	u64 time;
+
+	if (dump->same_trailers)
+		return sideband_store__time(dump->store, event);
+	if (evlist__parse_sample_timestamp(dump->evlist, (union perf_event *)event, &time))
+		return 0;
+	return time;
+}
+
+static int evict(void *priv, const union perf_event *event, u64 round)
+{
+	struct ring_dump *dump = priv;
+	u64 time = time_of(dump, event);
+	int err;
+
+	/* The store takes all for what was before the clock was set */
+	if (dump->step.by && time >= dump->step.from && time <= dump->step.to)
+		time += dump->step.by;
+	dump->unpruned++;
+	err = sideband_store__add(dump->store, event, time, round);
+	/* A record lost for lack of memory is no reason to lose all others */
+	return err == -ENOMEM || err == -EINVAL ? 0 : err;
+}
+
+/* Seldom: processes whose whole life is known by then cost least */
+static void left(void *priv, u64 round)
+{
+	struct ring_dump *dump = priv;
+
+	sideband_store__settle(dump->store, round);
+	if (dump->unpruned < PRUNE_AT)
+		return;
+	dump->unpruned = 0;
+	sideband_store__prune(dump->store, round, memory_ring__round(dump->ring));
+}
+
+static const struct memory_ring_ops ring_ops = {
+	.wants	= wants,
+	.evict	= evict,
+	.left	= left,
+};
+
+struct ring_dump *ring_dump__new(const struct ring_dump_opts *opts)
+{
+	struct ring_dump *dump = zalloc(sizeof(*dump));
+	char buf[32];
+	u64 size = opts->size;
+
+	if (!dump)
+		goto no_memory;
+
+	if (size < MEMORY_RING_MIN_SIZE) {
+		size = MEMORY_RING_MIN_SIZE;
+		pr_info("The memory ring gets %" PRIu64 " bytes: the largest record has to fit\n",
+			size);
+	}
+	dump->opts = *opts;
+	dump->clock.fd = -1;
+	dump->system.cgroup_fd = -1;
+	INIT_LIST_HEAD(&dump->aux);
+	if (dump_requests__init(&dump->requests, opts->interval) ||
+	    clock_watch__init(&dump->clock, opts->clockid)) {
+		pr_err("Failed to make a pipe or a timer for the memory ring: %m\n");
+		goto out;
+	}
+	if (size <= MEMORY_RING_MAX_SIZE)
+		dump->ring = memory_ring__new(size, &ring_ops, dump);
+	if (!dump->ring)
+		goto no_memory;
+	return dump;
+
+no_memory:
+	unit_number__scnprintf(buf, sizeof(buf), size);
+	pr_err("Not enough memory for a memory ring of %s: it takes twice that while it is dumped\n",
+	       buf);
+out:
+	ring_dump__delete(dump);
+	return NULL;
+}
+
+static void free_aux(struct ring_dump *dump)
+{
+	struct aux_data *aux, *tmp;
+
+	list_for_each_entry_safe(aux, tmp, &dump->aux, node) {
+		list_del_init(&aux->node);
+		free(aux);
+	}
+}
+
+void ring_dump__delete(struct ring_dump *dump)
+{
+	if (!dump)
+		return;
+	clock_watch__exit(&dump->clock);
+	free_aux(dump);
+	free(dump->late.data);
+	dump_requests__exit(&dump->requests);
+	record_files__exit(&dump->files);
+	data_append__exit(&dump->app);
+	sideband_store__delete(dump->store);
+	sideband_system__exit(&dump->system);
+	memory_ring__delete(dump->ring);
+	free(dump);
+}
+
+int ring_dump__prepare(struct ring_dump *dump, struct perf_data *data)
+{
+	return record_files__prepare(&dump->files, data, dump->opts.file_each);
+}
+
+/* Do the records of all events end with the same fields as those of one with @attr? */
+static bool have_same_trailers(struct evlist *evlist, const struct perf_event_attr *attr)
+{
+	const u64 fields = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+			   PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
+	struct evsel *evsel;
+
+	evlist__for_each_entry(evlist, evsel) {
+		if (!evsel->core.attr.sample_id_all ||
+		    ((evsel->core.attr.sample_type ^ attr->sample_type) & fields))
+			return false;
+	}
+	return true;
+}
+
+int ring_dump__open(struct ring_dump *dump, struct perf_session *session,
+		    struct evlist *evlist)
+{
+	struct evsel *evsel;
+
+	dump->session = session;
+	dump->evlist = evlist;
+
+	evlist__for_each_entry(evlist, evsel) {
+		if (!(evsel->core.attr.sample_type & PERF_SAMPLE_TIME)) {
+			pr_err("A memory ring needs time stamps, which event %s doesn't have\n",
+			       evsel__name(evsel));
+			return -EINVAL;
+		}
+	}
+
+	evsel = evlist__get_tracking_event(evlist);
+	sideband_system__init(&dump->system, &session->header.env);
+	dump->store = sideband_store__new(evsel->core.attr.sample_id_all ?
+					  evsel->core.attr.sample_type : 0,
+					  &sideband_system_ops, &dump->system);
+	if (!dump->store) {
+		pr_err("Not enough memory for side-band\n");
+		return -ENOMEM;
+	}
+	dump->same_trailers = have_same_trailers(evlist, &evsel->core.attr);
+	return 0;
+}
+
+int ring_dump__wakeup_fd(const struct ring_dump *dump)
+{
+	return dump->requests.wakeup[0];
+}
+
+int ring_dump__timer_fd(const struct ring_dump *dump)
+{
+	return dump->requests.timer;
+}
+
+int ring_dump__clock_fd(const struct ring_dump *dump)
+{
+	return dump->clock.fd;
+}
+
+int ring_dump__take_synthesized(struct ring_dump *dump, const union perf_event *event)
+{
+	if (event->header.type >= PERF_RECORD_USER_TYPE_START)
+		return 0;
+	return sideband_store__add(dump->store, event, 0, 0) ?: 1;
+}
+
+int ring_dump__append(struct ring_dump *dump, const void *buf, size_t size)
+{
+	int err = memory_ring__append(dump->ring, buf, size);
+
+	if (err)
+		pr_err("Failed to put records into the memory ring: %s\n",
+		       err == -EINVAL ? "malformed record" : strerror(-err));
+	return err;
+}
+
+void ring_dump__end_round(struct ring_dump *dump)
+{
+	memory_ring__end_round(dump->ring);
+	clock_watch__look(&dump->clock, &dump->noticed);
+	dump->mixed = dump->noticed.by;
+}
+
+/*
+ * What is in the ring and what comes from now on have no common order of time, nor would
+ * a file with both. While a dump is made nothing can be done about it.
+ */
+int ring_dump__look_at_clock(struct ring_dump *dump)
+{
+	int err = 0;
+
+	clock_watch__look(&dump->clock, &dump->noticed);
+	if (!dump->noticed.by || dump->state != DUMP_IDLE)
+		return 0;
+	dump->old_samples = memory_ring__dropped(dump->ring)->samples;
+	/* Between two rounds: all in the ring is of before, whatever time it has */
+	if (!dump->mixed)
+		err = memory_ring__drop(dump->ring);
+	return err ?: 1;
+}
+
+int ring_dump__set_back(struct ring_dump *dump)
+{
+	int err;
+
+	clock_watch__look(&dump->clock, &dump->noticed);
+	dump->step = dump->noticed;
+	err = memory_ring__drop(dump->ring);
+	pr_warning("The clock was set back by %.3f s: %" PRIu64 " samples of before are dropped\n",
+		   dump->step.by / (double)NSEC_PER_SEC,
+		   memory_ring__dropped(dump->ring)->samples - dump->old_samples);
+	sideband_store__set_back(dump->store, dump->step.by);
+	dump->step.by = 0;
+	dump->noticed.by = 0;
+	dump->mixed = false;
+	return err;
+}
+
+int ring_dump__add_auxtrace(struct ring_dump *dump, const union perf_event *event,
+			    const void *data1, size_t len1, const void *data2, size_t len2)
+{
+	size_t size = event->header.size, total = size + roundup(len1 + len2, sizeof(u64));
+	struct aux_data *aux = zalloc(sizeof(*aux) + total);
+	void *to;
+
+	if (!aux) {
+		pr_err("Not enough memory for %zu bytes of the AUX area\n", total);
+		return -ENOMEM;
+	}
+	aux->size = total;
+	to = aux->event;
+	memcpy(to, event, size);
+	memcpy(to + size, data1, len1);
+	if (len2)
+		memcpy(to + size + len1, data2, len2);
+	list_add_tail(&aux->node, &dump->aux);
+	return 0;
+}
+
+void ring_dump__request(struct ring_dump *dump)
+{
+	dump_requests__add(&dump->requests);
+}
+
+void ring_dump__request_ack(struct ring_dump *dump, const char *label)
+{
+	dump_requests__add_ack(&dump->requests, dump->evlist, label);
+}
+
+/* What the user calls the output */
+static const char *output_name(const struct ring_dump *dump)
+{
+	return perf_data__is_pipe(dump->session->data) ? "the pipe" : dump->files.base;
+}
+
+static int mark_build_id(void *arg, const union perf_event *event)
+{
+	struct ring_dump *dump = arg;
+
+	return dump_build_ids__mark(dump->session, event);
+}
+
+/* Most binaries that there will be are there now, in time to read them */
+static int begin_build_ids(struct ring_dump *dump)
+{
+	dump->build_ids = !perf_data__is_pipe(dump->session->data) &&
+			  perf_header__has_feat(&dump->session->header, HEADER_BUILD_ID);
+	if (!dump->build_ids)
+		return 0;
+	dump_build_ids__begin(dump->session, dump->opts.file_each);
+	return sideband_store__dump(dump->store, SIDEBAND_DUMP_ALL, mark_build_id, dump);
+}
+
+int ring_dump__start(struct ring_dump *dump)
+{
+	struct perf_session *session = dump->session;
+	int err = begin_build_ids(dump);
+
+	if (!err)
+		err = data_append__init(&dump->app, session, dump->evlist);
+	if (!err && !dump->app.stream)
+		err = record_files__init(&dump->files, &dump->app, dump->opts.max_files);
+	if (err)
+		pr_err("Failed to write %s: %s\n", output_name(dump), strerror(-err));
+	dump->started = !err;
+	return err;
+}
+
+/* The build-ids of all that is mapped: which of it samples hit would take long to find out */
+static int write_sideband(void *arg, const union perf_event *event)
+{
+	struct ring_dump *dump = arg;
+	int err = dump->build_ids ? mark_build_id(dump, event) : 0;
+
+	return err ?: dump_writer__add(&dump->writer, event, event->header.size);
+}
+
+static int write_late(struct ring_dump *dump)
+{
+	size_t pos = 0;
+	int err = 0;
+
+	while (!err && pos < dump->late.size) {
+		const union perf_event *event = dump->late.data + pos;
+
+		err = write_sideband(dump, event);
+		pos += event->header.size;
+	}
+	return err;
+}
+
+static int write_piece(void *arg, void *buf, size_t size)
+{
+	return dump_writer__write(arg, buf, size);
+}
+
+static int write_records(struct ring_dump *dump)
+{
+	enum sideband_dump_mode mode = dump->new_file ? SIDEBAND_DUMP_ALL : SIDEBAND_DUMP_NEW;
+	struct dump_writer *writer = &dump->writer;
+	int err = dump_writer__begin(writer, &dump->app, dump->opts.comp_level,
+				     dump->evlist->core.mmap_len);
+
+	if (!err)
+		err = sideband_store__dump(dump->store, mode, write_sideband, dump);
+	if (!err)
+		err = memory_ring__read_taken(dump->ring, write_piece, writer);
+	if (!err)
+		err = write_late(dump);
+	if (!err)
+		err = dump_writer__finish(writer);
+	dump_writer__exit(writer);
+	return err;
+}
+
+/* Before the samples: a reader of a pipe decodes as far as it has samples */
+static int write_aux(struct ring_dump *dump)
+{
+	struct aux_data *aux;
+	int err = 0;
+
+	list_for_each_entry(aux, &dump->aux, node) {
+		if (!dump->app.stream)
+			err = auxtrace_index__auxtrace_event(&dump->session->auxtrace_index,
+							     aux->event, dump->app.pos);
+		if (!err)
+			err = data_append__write(&dump->app, aux->event, aux->size);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+/*
+ * One stretch of records. A reader that sorts by time delivers what is before a
+ * FINISHED_ROUND at the next one: there must be none among records whose order is
+ * not that of time, and with one after each dump the next may have a few that
+ * are older than this one's last.
+ */
+static int write_stretch(struct ring_dump *dump)
+{
+	static const struct perf_event_header round = {
+		.type = PERF_RECORD_FINISHED_ROUND,
+		.size = sizeof(round),
+	};
+	int err = write_aux(dump);
+
+	if (!err)
+		err = write_records(dump);
+	if (!err)
+		err = data_append__write(&dump->app, &round, sizeof(round));
+	return err;
+}
+
+/* The header tells when the first and the last sample of the file were taken */
+static void note_time(void *arg, const union perf_event *event)
+{
+	struct ring_dump *dump = arg;
+	struct evlist *evlist = dump->evlist;
+	u64 time;
+
+	if (evlist__parse_sample_timestamp(evlist, (union perf_event *)event, &time))
+		return;
+	if (!dump->first_time || time < dump->first_time)
+		dump->first_time = time;
+	if (time > dump->last_time)
+		dump->last_time = time;
+	if (!evlist->first_sample_time || time < evlist->first_sample_time)
+		evlist->first_sample_time = time;
+	if (time > evlist->last_sample_time)
+		evlist->last_sample_time = time;
+}
+
+/* What the header says about the ring's records */
+static int look_through(struct ring_dump *dump)
+{
+	struct memory_ring_visitor visitor = {
+		.wanted	= dump->build_ids ? mark_build_id : NULL,
+		.sample	= note_time,
+		.arg	= dump,
+	};
+
+	if (dump->build_ids)
+		dump_build_ids__begin(dump->session, dump->new_file);
+	dump->first_time = 0;
+	dump->last_time = 0;
+	if (dump->new_file) {
+		dump->evlist->first_sample_time = 0;
+		dump->evlist->last_sample_time = 0;
+	}
+	return memory_ring__walk_taken(dump->ring, &dump->count, &visitor);
+}
+
+static int write_dump(struct ring_dump *dump)
+{
+	u64 first = dump->evlist->first_sample_time, last = dump->evlist->last_sample_time;
+	int err = look_through(dump);
+
+	if (!err)
+		err = write_stretch(dump);
+	if (!err)
+		err = data_append__commit(&dump->app);
+	if (err) {
+		dump->evlist->first_sample_time = first;
+		dump->evlist->last_sample_time = last;
+	}
+	return err;
+}
+
+static int open_output(struct ring_dump *dump)
+{
+	int new_file = dump->app.stream ? 0 : record_files__begin(&dump->files, &dump->app);
+
+	if (new_file < 0)
+		return new_file;
+	dump->new_file = new_file;
+	/* Each file has an index of its own */
+	if (new_file)
+		auxtrace_index__free(&dump->session->auxtrace_index);
+	return 0;
+}
+
+static int make_dump(struct ring_dump *dump)
+{
+	struct list_head *index = &dump->session->auxtrace_index;
+	struct data_append *app = &dump->app;
+	int err = open_output(dump);
+	size_t nr_aux;
+	u64 from;
+
+	if (err)
+		return err;
+
+	nr_aux = auxtrace_index__nr(index);
+	data_append__begin(app);
+	from = app->pos;
+	err = write_dump(dump);
+	if (!err && !app->stream)
+		err = record_files__finish(&dump->files, app,
+					   dump_requests__label(&dump->requests));
+	if (err) {
+		data_append__abort(app);
+		auxtrace_index__truncate(index, nr_aux);
+		record_files__abort(&dump->files, app);
+		return err;
+	}
+	dump->bytes += app->pos - from;
+	return 0;
+}
+
+static const char *reason(const struct ring_dump *dump)
+{
+	switch (dump->err) {
+	case -EINVAL:
+		return "malformed record";
+	case -ESTALE:
+		return "it was removed, renamed or replaced, with its copy of the kernel";
+	default:
+		return strerror(-dump->err);
+	}
+}
+
+/* Would the same records into the same file fail again? */
+static bool is_lasting(int err)
+{
+	switch (err) {
+	case -EINVAL:
+	case -ESTALE:
+	case -EFBIG:
+	case -ENAMETOOLONG:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Who reads a pipe has seen a part of the dump, or nobody reads it any more */
+static const char *what_now(struct ring_dump *dump)
+{
+	bool ending = __atomic_load_n(&dump->ending, __ATOMIC_ACQUIRE);
+
+	if (dump->app.broken)
+		return "; no other dump can follow, so recording ends";
+	if (dump->last || is_lasting(dump->err) || (ending && !ring_dump__at_exit(dump)))
+		return "";
+	return "; it is kept for another try";
+}
+
+/* Where the dump is: in that file, or in the pipe */
+static const char *place(const struct ring_dump *dump)
+{
+	return dump->app.stream || dump->err ? output_name(dump) : dump->app.data->path;
+}
+
+static void print_result(struct ring_dump *dump)
+{
+	if (dump->err)
+		pr_err("Failed to dump the memory ring to %s: %s%s\n", place(dump), reason(dump),
+		       what_now(dump));
+	else if (!quiet)
+		fprintf(stderr, "[ perf record: Dump %s: %" PRIu64 " samples of %.3f s, %.3f MB, %"
+				PRIu64 " lost by the kernel ]\n",
+			place(dump), dump->count.samples,
+			(dump->last_time - dump->first_time) / (double)NSEC_PER_SEC,
+			dump->writer.from / 1024.0 / 1024.0, dump->count.lost);
+}
+
+/* What was dumped is in the file: from now on the store has what later samples need of it */
+static int forget_dumped(struct ring_dump *dump)
+{
+	int err = memory_ring__evict_taken(dump->ring);
+
+	if (!err && !dump->opts.file_each) {
+		sideband_store__begin_write(dump->store);
+		sideband_store__end_write(dump->store, true);
+	}
+	return err;
+}
+
+static void set_state(struct ring_dump *dump, enum dump_state state)
+{
+	__atomic_store_n(&dump->state, state, __ATOMIC_RELEASE);
+	dump_requests__wake_up(&dump->requests);
+}
+
+static enum dump_state get_state(struct ring_dump *dump)
+{
+	return __atomic_load_n(&dump->state, __ATOMIC_ACQUIRE);
+}
+
+static void acknowledge(struct ring_dump *dump)
+{
+	dump_requests__answer(&dump->requests, dump->evlist, place(dump),
+			      dump->err ? reason(dump) : NULL);
+}
+
+/* What a dump has taken for build-ids and copies is not needed before the next one */
+static void give_memory_back(void)
+{
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}
+
+static void *dump_thread(void *arg)
+{
+	struct ring_dump *dump = arg;
+
+	dump->err = make_dump(dump);
+	print_result(dump);
+	acknowledge(dump);
+	if (dump->err) {
+		set_state(dump, DUMP_FAILED);
+		return NULL;
+	}
+	dump->err = forget_dumped(dump);
+	give_memory_back();
+	set_state(dump, DUMP_DONE);
+	return NULL;
+}
+
+static int start_thread(struct ring_dump *dump)
+{
+	sigset_t full, mask;
+	pthread_attr_t attrs;
+	int err;
+
+	/* Signals are for the main thread, and a closed pipe is an error like others */
+	sigfillset(&full);
+	pthread_sigmask(SIG_SETMASK, &full, &mask);
+	pthread_attr_init(&attrs);
+	/* With --realtime it must not keep the main thread from reading */
+	pthread_attr_setinheritsched(&attrs, PTHREAD_EXPLICIT_SCHED);
+	err = pthread_create(&dump->thread, &attrs, dump_thread, dump);
+	pthread_attr_destroy(&attrs);
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	return -err;
+}
+
+/* A dump has ended, and its thread: back to a state in which another one can begin */
+static int end_dump(struct ring_dump *dump, bool ok)
+{
+	int err;
+
+	/* Some may have been set aside since */
+	dump->step = dump->noticed;
+	zfree(&dump->late.data);
+	/* If it failed then the next dump takes a newer trace */
+	free_aux(dump);
+	if (ok) {
+		dump->nr++;
+		dump->dumped.samples += dump->count.samples;
+		dump->dumped.lost += dump->count.lost;
+		err = dump->err ?: memory_ring__release(dump->ring);
+	} else {
+		err = memory_ring__give_back(dump->ring);
+	}
+	dump->state = DUMP_IDLE;
+	if (err)
+		pr_err("Failed to go on with the memory ring: %s\n", strerror(-err));
+	return err ?: dump->app.broken ? dump->err : 0;
+}
+
+static int reap(struct ring_dump *dump)
+{
+	enum dump_state state = get_state(dump);
+
+	if (state == DUMP_IDLE || state == DUMP_RUNNING)
+		return 0;
+	pthread_join(dump->thread, NULL);
+	return end_dump(dump, state == DUMP_DONE);
+}
+
+bool ring_dump__at_exit(const struct ring_dump *dump)
+{
+	return dump_requests__any(&dump->requests) || dump->opts.on_exit;
+}
+
+int ring_dump__due(struct ring_dump *dump)
+{
+	int err;
+
+	dump_requests__woken_up(&dump->requests);
+	err = reap(dump);
+	if (err)
+		return err;
+	if (dump->state != DUMP_IDLE || !dump_requests__any(&dump->requests) ||
+	    (dump->requests.too_early && !dump->ending))
+		return 0;
+	/* First things first */
+	if (dump->noticed.by && !dump->ending) {
+		dump_requests__wake_up(&dump->requests);
+		return 0;
+	}
+	dump_requests__take(&dump->requests);
+	return 1;
+}
+
+void ring_dump__take(struct ring_dump *dump)
+{
+	memset(&dump->count, 0, sizeof(dump->count));
+	memset(&dump->late, 0, sizeof(dump->late));
+	memory_ring__take(dump->ring);
+	dump->state = DUMP_RUNNING;
+	dump_requests__begin(&dump->requests);
+}
+
+static int add_late(void *arg, const union perf_event *event)
+{
+	struct records *late = arg;
+	void *data = realloc(late->data, late->size + event->header.size);
+
+	if (!data)
+		return -ENOMEM;
+	memcpy(data + late->size, event, event->header.size);
+	late->data = data;
+	late->size += event->header.size;
+	return 0;
+}
+
+/*
+ * A sample's side-band was in a kernel's buffer before the sample was, but that
+ * buffer may have been read earlier than the sample's. Then it came by the round
+ * after that which the dump ends with. It stays in the ring as well, because later
+ * samples need it, and a file that has it twice is none the worse: sorted by time
+ * the two come one after the other, and the second changes nothing.
+ */
+static int look_for_late(struct ring_dump *dump)
+{
+	struct memory_ring_visitor visitor = { .wanted = add_late, .arg = &dump->late };
+
+	return memory_ring__walk_new(dump->ring, &visitor);
+}
+
+int ring_dump__begin(struct ring_dump *dump)
+{
+	int err = look_for_late(dump);
+
+	if (!err)
+		err = start_thread(dump);
+	if (!err)
+		return 0;
+
+	dump->err = err;
+	print_result(dump);
+	acknowledge(dump);
+	return end_dump(dump, false);
+}
+
+void ring_dump__give_up(struct ring_dump *dump)
+{
+	__atomic_store_n(&dump->given_up, true, __ATOMIC_RELEASE);
+	dump_requests__wake_up(&dump->requests);
+}
+
+static bool is_given_up(struct ring_dump *dump)
+{
+	return __atomic_load_n(&dump->given_up, __ATOMIC_ACQUIRE);
+}
+
+/* What it writes to may never take it: a pipe that nobody reads, a server that is down */
+static int wait_for_dump(struct ring_dump *dump)
+{
+	struct pollfd pfd = { .fd = dump->requests.wakeup[0], .events = POLLIN };
+	int timeout = PATIENCE;
+
+	while (dump->state != DUMP_IDLE) {
+		int err;
+
+		if (!poll(&pfd, 1, timeout)) {
+			timeout = -1;
+			pr_warning("Waiting for the dump to %s: another signal gives it up\n",
+				   output_name(dump));
+		}
+		dump_requests__woken_up(&dump->requests);
+		err = reap(dump);
+		if (err)
+			return err;
+		if (dump->state != DUMP_IDLE && is_given_up(dump)) {
+			pr_err("The dump to %s is given up\n", output_name(dump));
+			record_files__give_up(&dump->files);
+			return -ECANCELED;
+		}
+	}
+	return 0;
+}
+
+/* There is nobody who could try again */
+static int last_dump(struct ring_dump *dump, bool failed)
+{
+	int due = ring_dump__due(dump);
+	int err;
+
+	if (due < 0)
+		return due;
+	if (!due && (failed || (!dump->opts.on_exit && list_empty(&dump->aux))))
+		return 0;
+
+	dump->last = true;
+	ring_dump__take(dump);
+	err = ring_dump__begin(dump);
+	if (!err)
+		err = wait_for_dump(dump);
+	return err ?: dump->err;
+}
+
+int ring_dump__finish(struct ring_dump *dump, bool failed)
+{
+	int err;
+
+	if (!dump->started) {
+		dump_requests__refuse(&dump->requests, dump->evlist);
+		return 0;
+	}
+	__atomic_store_n(&dump->ending, true, __ATOMIC_RELEASE);
+	err = wait_for_dump(dump);
+	if (err == -ECANCELED)
+		return err;
+	if (!err && !dump->app.broken)
+		err = last_dump(dump, failed);
+	if (err == -ECANCELED)
+		return err;
+	dump_requests__refuse(&dump->requests, dump->evlist);
+	dump->unused = memory_ring__dropped(dump->ring)->samples;
+	if (!err)
+		err = memory_ring__drop(dump->ring);
+	dump->unused = memory_ring__dropped(dump->ring)->samples - dump->unused;
+	return err;
+}
+
+int ring_dump__refresh_header(struct ring_dump *dump)
+{
+	int err = data_append__refresh(&dump->app);
+
+	if (err)
+		pr_err("Failed to write the header of %s: %s\n", place(dump), strerror(-err));
+	return err;
+}
+
+void ring_dump__forget_hits(struct ring_dump *dump)
+{
+	dump_build_ids__forget(dump->session);
+}
+
+bool ring_dump__has_file(const struct ring_dump *dump)
+{
+	return dump->app.stream ||
+	       record_files__are_there(dump->session->data);
+}
+
+int ring_dump__add_time(struct ring_dump *dump)
+{
+	return record_files__add_time(&dump->files, &dump->app);
+}
+
+unsigned int ring_dump__nr(const struct ring_dump *dump)
+{
+	return dump->nr;
+}
+
+u64 ring_dump__bytes_written(const struct ring_dump *dump)
+{
+	return dump->bytes;
+}
+
+void ring_dump__print_stats(const struct ring_dump *dump)
+{
+	const struct memory_ring_count *dropped = memory_ring__dropped(dump->ring);
+	const struct sideband_store_stats *stats = sideband_store__stats(dump->store);
+
+	if (!dump->opts.file_each && dump->nr && !ring_dump__has_file(dump))
+		pr_warning("%s was removed, renamed or replaced after the last dump\n",
+			   place(dump));
+	if (quiet)
+		return;
+	fprintf(stderr, "[ perf record: Memory ring: %u dumps of %" PRIu64 " samples, %" PRIu64
+			" dropped by the ring, %" PRIu64 " left in it, %" PRIu64
+			" lost by the kernel, %" PRIu64 " side-band records evicted ]\n",
+		dump->nr, dump->dumped.samples, dropped->samples - dump->unused, dump->unused,
+		dump->dumped.lost + dropped->lost, stats->added);
+	if (dropped->overrun)
+		fprintf(stderr, "[ perf record: %" PRIu64 " side-band records lost while dumps were stuck ]\n",
+			dropped->overrun);
+	if (stats->dropped)
+		fprintf(stderr, "[ perf record: %" PRIu64 " mappings and kernel objects forgotten: there were too many ]\n",
+			stats->dropped);
+	if (!dump->nr)
+		fprintf(stderr,
+			"[ perf record: No samples were written, for there was no dump: ask for one by SIGUSR2, by 'snapshot' from --control, or at exit by -M eSIZE ]\n");
+}

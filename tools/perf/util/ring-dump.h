@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef __PERF_RING_DUMP_H
+#define __PERF_RING_DUMP_H 1
+
+/*
+ * perf record -M: keep the newest events in memory, dump them on demand
+ *
+ * What is read from the kernel's buffers goes into a ring (memory-ring.h). Of the
+ * records evicted from the ring, those that later samples need go into a store
+ * (sideband-store.h). A dump hands both to a thread that writes them to perf.data
+ * (data-append.h), while the main thread goes on filling the ring.
+ *
+ * Synthesized records of perf's own types go into the file when recording starts,
+ * those of the kernel's types into the store.
+ *
+ * All functions but ring_dump__request() are for the main thread.
+ */
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+struct evlist;
+struct perf_data;
+struct perf_session;
+struct ring_dump;
+union perf_event;
+
+/**
+ * struct ring_dump_opts - What the user asked for
+ * @size:	of the ring, 0: no -M
+ * @on_exit:	dump at the end, too
+ * @file_each:	write each dump to a file of its own
+ * @max_files:	if not 0, remove the oldest file when there would be more
+ * @interval:	at least this many seconds between the beginnings of two dumps
+ * @comp_level:	compress if not 0
+ * @clockid:	clock of the events' times; one that can't be set if not known
+ * @configured:	-M comes from the configuration, not from the command line
+ */
+struct ring_dump_opts {
+	u64		size;
+	bool		on_exit;
+	bool		file_each;
+	int		max_files;
+	unsigned int	interval;
+	unsigned int	comp_level;
+	clockid_t	clockid;
+	bool		configured;
+};
+
+/**
+ * ring_dump__parse_size - Parse the option's argument: [e]SIZE[BKMG]
+ *
+ * Return 0, or -EINVAL after a message.
+ */
+int ring_dump__parse_size(const char *str, struct ring_dump_opts *opts);
+
+/**
+ * ring_dump__new - Allocate memory for the ring, before anything starts
+ *
+ * Return NULL after a message.
+ */
+struct ring_dump *ring_dump__new(const struct ring_dump_opts *opts);
+void ring_dump__delete(struct ring_dump *dump);
+
+/**
+ * ring_dump__prepare - Before the session opens @data
+ *
+ * May change the path. Return 0, or -errno after a message.
+ */
+int ring_dump__prepare(struct ring_dump *dump, struct perf_data *data);
+
+/**
+ * ring_dump__open - The events are open
+ *
+ * From here on records can come. Return 0, or -errno after a message.
+ */
+int ring_dump__open(struct ring_dump *dump, struct perf_session *session,
+		    struct evlist *evlist);
+
+/* Poll this fd: it is readable if a dump is requested or complete */
+int ring_dump__wakeup_fd(const struct ring_dump *dump);
+/* Poll this, too: it is readable if a request that came too early is due. -1: there is none. */
+int ring_dump__timer_fd(const struct ring_dump *dump);
+/* Likewise: it is readable if the clock was set */
+int ring_dump__clock_fd(const struct ring_dump *dump);
+
+/**
+ * ring_dump__take_synthesized - Put a synthesized record into the store
+ *
+ * Return 1 if it was put there, 0 if it belongs to the beginning of the file,
+ * or -errno.
+ */
+int ring_dump__take_synthesized(struct ring_dump *dump, const union perf_event *event);
+
+/* The beginning of the file is written: make it a complete file */
+int ring_dump__start(struct ring_dump *dump);
+
+/* Add records from one of the kernel's buffers */
+int ring_dump__append(struct ring_dump *dump, const void *buf, size_t size);
+/* All of the kernel's buffers have been read once */
+void ring_dump__end_round(struct ring_dump *dump);
+
+/**
+ * ring_dump__look_at_clock - Was the clock set back?
+ *
+ * Call it before the kernel's buffers are read. Return 0 if not, 1 if so, or -errno. If
+ * so, all samples so far are useless, because samples are sorted by time. Read the
+ * buffers once more, then call ring_dump__set_back().
+ */
+int ring_dump__look_at_clock(struct ring_dump *dump);
+int ring_dump__set_back(struct ring_dump *dump);
+
+/* Add AUX area data for the next dump; @event has its size */
+int ring_dump__add_auxtrace(struct ring_dump *dump, const union perf_event *event,
+			    const void *data1, size_t len1, const void *data2, size_t len2);
+
+/* Request a dump. From any context, signal handlers included. */
+void ring_dump__request(struct ring_dump *dump);
+/*
+ * Request a dump, and acknowledge it on the control fifo when it is complete, with the
+ * name of the file and the request's @label, which can be empty
+ */
+void ring_dump__request_ack(struct ring_dump *dump, const char *label);
+
+/* If recording ended now, would there be a dump? */
+bool ring_dump__at_exit(const struct ring_dump *dump);
+
+/**
+ * ring_dump__due - Clean up after a dump that has ended; is a new one to be started?
+ *
+ * Return 1 if so, 0 if not, -errno if recording can't go on. That is so if a dump into
+ * a pipe has failed.
+ */
+int ring_dump__due(struct ring_dump *dump);
+
+/**
+ * ring_dump__take - Take all that is in the ring for a dump
+ *
+ * Call it when the kernel's buffers have been read once since the request. Must be
+ * followed by ring_dump__begin().
+ */
+void ring_dump__take(struct ring_dump *dump);
+
+/**
+ * ring_dump__begin - Start the dump of what was taken
+ *
+ * Call it when the kernel's buffers have been read once more. What was read then is
+ * for the next dump, but its side-band goes into this one, too. Return 0, also if the
+ * dump failed, as the user has seen a message and can try again. Return -errno if
+ * recording can't go on.
+ */
+int ring_dump__begin(struct ring_dump *dump);
+
+/**
+ * ring_dump__finish - Recording has ended: wait for dumps, and make the last one
+ * @failed: there was an error: no dump at the end, unless one was requested
+ *
+ * Return 0, or -errno if the last dump failed. -ECANCELED: a dump is still under way.
+ * Its thread still uses everything, so that perf can only exit.
+ */
+int ring_dump__finish(struct ring_dump *dump, bool failed);
+
+/**
+ * ring_dump__refresh_header - Write the header's features once more
+ *
+ * For what is only known about perf.data after all of it has been read. Return 0,
+ * or -errno after a message.
+ */
+int ring_dump__refresh_header(struct ring_dump *dump);
+
+/* Write only the build-ids of binaries that are marked as hit from now on */
+void ring_dump__forget_hits(struct ring_dump *dump);
+
+/* Stop waiting for a dump when recording has ended. Safe in signal handlers. */
+void ring_dump__give_up(struct ring_dump *dump);
+
+/* Does the output file of the dumps still exist? */
+bool ring_dump__has_file(const struct ring_dump *dump);
+/* Append the time to its name. Return 0 or -errno. */
+int ring_dump__add_time(struct ring_dump *dump);
+
+/* The number of complete dumps */
+unsigned int ring_dump__nr(const struct ring_dump *dump);
+
+/* Bytes in perf.data, or in all files of dumps */
+u64 ring_dump__bytes_written(const struct ring_dump *dump);
+
+/* Print what the dumps have, and what was dropped or lost */
+void ring_dump__print_stats(const struct ring_dump *dump);
+
+#endif /* __PERF_RING_DUMP_H */

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The interface without interrupts: what is refused, and single actions. */
+#include <linux/kernel.h>
+
+#include "aux_action_test.h"
+#include "../tap.h"
+#include "trace.h"
+
+static int init_result(struct perf_event_attr attr, int capabilities)
+{
+	struct pmu pmu = { .capabilities = capabilities };
+	struct perf_event event = { .attr = attr, .pmu = &pmu };
+
+	return perf_aux_action_init(&event);
+}
+
+static void refusals(void)
+{
+	const int can = PERF_PMU_CAP_AUX_PAUSE;
+	const struct perf_event_attr none = { 0 };
+	const struct perf_event_attr start_paused = { .aux_start_paused = 1 };
+	const struct perf_event_attr pause = { .aux_pause = 1 };
+	const struct perf_event_attr resume = { .aux_resume = 1 };
+	const struct perf_event_attr both = { .aux_pause = 1, .aux_resume = 1 };
+	const struct perf_event_attr pause_output = { .aux_pause = 1, .aux_output = 1 };
+	const struct perf_event_attr resume_output = { .aux_resume = 1, .aux_output = 1 };
+	const struct perf_event_attr all = { .aux_pause = 1, .aux_resume = 1, .aux_output = 1 };
+
+	tap_result(init_result(none, 0) == 0, "no action");
+	tap_result(init_result(start_paused, can) == 0, "start paused");
+	tap_result(init_result(start_paused, 0) == -EOPNOTSUPP,
+		   "start paused on a PMU that can't pause: EOPNOTSUPP");
+	tap_result(init_result(pause, 0) == 0, "pause");
+	tap_result(init_result(resume, 0) == 0, "resume");
+	tap_result(init_result(both, 0) == -EINVAL, "pause and resume: EINVAL");
+	tap_result(init_result(pause_output, 0) == -EOPNOTSUPP,
+		   "pause with aux_output: EOPNOTSUPP");
+	tap_result(init_result(resume_output, 0) == -EOPNOTSUPP,
+		   "resume with aux_output: EOPNOTSUPP");
+	tap_result(init_result(all, 0) == -EOPNOTSUPP,
+		   "pause and resume with aux_output: EOPNOTSUPP");
+}
+
+static void leaders(void)
+{
+	struct pmu pmu = { .capabilities = PERF_PMU_CAP_AUX_PAUSE, .has_aux = true };
+	struct perf_event event = { .pmu = &pmu };
+
+	tap_result(perf_aux_action_match(&event), "a gate's leader can pause");
+	pmu.has_aux = false;
+	tap_result(!perf_aux_action_match(&event), "a leader without an AUX area");
+	pmu.has_aux = true;
+	pmu.capabilities = 0;
+	tap_result(!perf_aux_action_match(&event), "a leader that can't pause");
+}
+
+static void groups(void)
+{
+	struct perf_event last = { 0 };
+	struct perf_event first = { .next = &last };
+	struct perf_event leader = { .next = &first };
+
+	tap_result(!perf_group_has_aux_action(&leader), "a group without an action");
+	last.attr.aux_resume = 1;
+	tap_result(perf_group_has_aux_action(&leader), "a group with a gate that resumes");
+	last.attr.aux_resume = 0;
+	last.attr.aux_pause = 1;
+	tap_result(perf_group_has_aux_action(&leader), "a group with a gate that pauses");
+	last.attr.aux_pause = 0;
+	leader.aux_action.request = PERF_AUX_PAUSED;
+	tap_result(perf_group_has_aux_action(&leader), "a group that starts paused");
+	leader.aux_action.request = 1UL << PERF_AUX_REQUEST_SHIFT;
+	tap_result(perf_group_has_aux_action(&leader), "a group whose gates are closed");
+}
+
+static void one_after_another(const enum operation *ops, size_t count, bool paused,
+			      bool stopped, const char *what)
+{
+	struct in_flight self;
+
+	trace_reset(&kernel_algorithm, paused, stopped);
+	for (size_t i = 0; i < count; i++) {
+		trace_begin(&self, ops[i]);
+		trace_call(ops[i]);
+		trace_end(&self);
+	}
+	tap_result(!trace.failures && trace.checks == count, "%s%s%s", what,
+		   trace.failure ? ": " : "", trace.failure ?: "");
+}
+
+#define ONE_AFTER_ANOTHER(paused, stopped, what, ...)				\
+	do {									\
+		const enum operation ops[] = { __VA_ARGS__ };			\
+										\
+		one_after_another(ops, ARRAY_SIZE(ops), paused, stopped, what);	\
+	} while (0)
+
+static void cleared_link(void)
+{
+	trace_reset(&kernel_algorithm, false, false);
+	trace.pause.aux_event = NULL;
+	trace_call(GATE_PAUSE);
+	tap_result(trace.engine && !trace.event.aux_action.request,
+		   "a gate without its AUX area event does nothing");
+}
+
+static int calls;
+
+static void count_call(struct perf_event *event, int flags)
+{
+	(void)event;
+	(void)flags;
+	calls++;
+}
+
+/* Its driver must not touch the hardware of this CPU, but the level counts later on. */
+static void not_here(enum perf_event_state state, int cpu, const char *where)
+{
+	struct pmu pmu = {
+		.capabilities = PERF_PMU_CAP_AUX_PAUSE,
+		.start = count_call,
+		.stop = count_call,
+	};
+	struct perf_event event = { .pmu = &pmu, .state = state, .oncpu = cpu };
+	struct perf_event gate = { .attr.aux_pause = 1, .aux_event = &event };
+
+	calls = 0;
+	perf_aux_action_init(&event);
+	perf_aux_gate(&gate);
+	tap_result(!calls, "a gate of an event that is %s calls no driver", where);
+	tap_result(perf_aux_action_hold(&event), "which learns of it when it starts");
+	perf_aux_action_release(&event);
+}
+
+static void nested_without_pause(void)
+{
+	struct pmu pmu = { .start = count_call, .stop = count_call };
+	struct perf_event event = { .pmu = &pmu, .state = PERF_EVENT_STATE_ACTIVE };
+
+	calls = 0;
+	perf_aux_action_init(&event);
+	perf_aux_action_hold(&event);
+	perf_aux_action_hold(&event);
+	perf_aux_action_release(&event);
+	perf_aux_action_release(&event);
+	tap_result(!calls, "a PMU that can't pause isn't called after sections that nest");
+}
+
+/*
+ * A gate has stored its request and is interrupted before it acts. The section of a
+ * handler, which pauses for it, is where another gate resumes.
+ */
+static void interrupted_gate(void)
+{
+	struct pmu pmu = {
+		.capabilities = PERF_PMU_CAP_AUX_PAUSE,
+		.start = count_call,
+		.stop = count_call,
+	};
+	struct perf_event event = { .pmu = &pmu, .state = PERF_EVENT_STATE_ACTIVE };
+	struct perf_event resume = { .attr.aux_resume = 1, .aux_event = &event };
+
+	calls = 0;
+	perf_aux_action_init(&event);
+	event.aux_action.request = 1UL << PERF_AUX_REQUEST_SHIFT | PERF_AUX_PAUSED;
+	tap_result(perf_aux_action_hold(&event), "a section acts for the gate it interrupts");
+	perf_aux_gate(&resume);
+	perf_aux_action_release(&event);
+	tap_result(calls == 1, "and the driver is called with what another one asks for meanwhile");
+}
+
+void call_tests(void)
+{
+	refusals();
+	leaders();
+	groups();
+	ONE_AFTER_ANOTHER(false, false, "pause, resume", GATE_PAUSE, GATE_RESUME);
+	ONE_AFTER_ANOTHER(true, false, "from paused: resume, pause",
+			  GATE_RESUME, GATE_PAUSE);
+	ONE_AFTER_ANOTHER(false, false, "each twice", GATE_PAUSE, GATE_PAUSE,
+			  GATE_RESUME, GATE_RESUME);
+	ONE_AFTER_ANOTHER(false, false, "paused over stop and start", GATE_PAUSE,
+			  DRIVER_STOP, DRIVER_START, GATE_RESUME);
+	ONE_AFTER_ANOTHER(true, true, "resumed while it is not on the hardware",
+			  GATE_RESUME, DRIVER_START, GATE_PAUSE);
+	ONE_AFTER_ANOTHER(false, false, "resume does not start what is stopped",
+			  DRIVER_HANDLER_FULL, GATE_PAUSE, GATE_RESUME,
+			  DRIVER_START);
+	cleared_link();
+	not_here(PERF_EVENT_STATE_INACTIVE, 0, "off the hardware");
+	not_here(PERF_EVENT_STATE_ACTIVE, 1, "on another CPU");
+	nested_without_pause();
+	interrupted_gate();
+}

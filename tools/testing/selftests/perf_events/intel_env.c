@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the tests of Intel PT and Intel BTS run on. See intel_env.h.
+ */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "intel_env.h"
+
+#define MODEL_DIR	DEBUG_DIR "/trace_model"
+#define RESTART		DEBUG_DIR "/test_perf_restart"
+
+/* --- What can be tested --- */
+
+const char *lacks_pmu(const char *pmu)
+{
+	static char text[128];
+
+	if (lacks_root())
+		return lacks_root();
+	if (pmu_type(pmu) >= 0)
+		return NULL;
+
+	snprintf(text, sizeof(text),
+		 "no PMU %s: no such Intel CPU, and no kernel parameter trace_model",
+		 pmu);
+
+	return text;
+}
+
+const char *lacks_nmi(void)
+{
+	if ((pmu_type("test_nmi") < 0 && load_module("test_perf_nmi")) ||
+	    pmu_type("test_nmi") < 0)
+		return "module test_perf_nmi (CONFIG_TEST_PERF_NMI)";
+
+	return has_debugfs(TEST_NMI_DIR "/fire") ?
+	       NULL : "debugfs (CONFIG_DEBUG_FS)";
+}
+
+const char *lacks_account(void)
+{
+	if (pmu_type("test_aux") < 0 && load_module("test_perf_aux"))
+		return "module test_perf_aux (CONFIG_TEST_PERF_AUX)";
+
+	return has_debugfs(TEST_AUX_DIR "/actions") ?
+	       NULL : "debugfs (CONFIG_DEBUG_FS)";
+}
+
+const char *lacks_restart(void)
+{
+	return has_debugfs(RESTART) ?
+	       NULL : "file test_perf_restart (CONFIG_TEST_PERF_RESTART)";
+}
+
+int restart_event(int fd)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%d\n", fd);
+
+	return write_file(RESTART, text);
+}
+
+/* --- The machine --- */
+
+#define MAX_PERCENT	"/proc/sys/kernel/perf_cpu_time_max_percent"
+
+/* The rate can be set only as long as 0 < percent < 100. */
+int rate_unlimit(struct rate_limit *limit)
+{
+	if (read_file(MAX_PERCENT, limit->percent, sizeof(limit->percent)) ||
+	    write_file(MAX_PERCENT, "50\n"))
+		return -1;
+
+	limit->rate = set_max_sample_rate(RATE_UNLIMITED);
+
+	return limit->rate < 0 ? -1 : write_file(MAX_PERCENT, "0\n");
+}
+
+void rate_restore(const struct rate_limit *limit)
+{
+	write_file(MAX_PERCENT, "50\n");
+	set_max_sample_rate(limit->rate);
+	write_file(MAX_PERCENT, limit->percent);
+}
+
+void attr_cycles(struct perf_event_attr *attr, __u64 period)
+{
+	attr_init(attr, PERF_TYPE_HARDWARE);
+	attr->disabled = 0;
+	attr->config = PERF_COUNT_HW_CPU_CYCLES;
+	attr->sample_period = period;
+}
+
+__u64 kernel_symbol(const char *name)
+{
+	FILE *file = fopen("/proc/kallsyms", "re");
+	char line[512], symbol[256];
+	unsigned long long addr;
+	__u64 found = 0;
+
+	while (file && !found && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%llx %*c %255s", &addr, symbol) == 2 &&
+		    !strcmp(symbol, name))
+			found = addr;
+	}
+	if (file)
+		fclose(file);
+
+	return found;
+}
+
+void sleep_a_little(void)
+{
+	poll(NULL, 0, 2);
+}
+
+/* --- The model --- */
+
+bool has_model(void)
+{
+	return has_debugfs(MODEL_DIR "/stats");
+}
+
+long long model_stat(const char *name)
+{
+	return has_model() ? file_value(MODEL_DIR "/stats", name) : -1;
+}
+
+static long long count_violations(void)
+{
+	return has_model() ? file_value(MODEL_DIR "/violations", "total") : 0;
+}
+
+static long long violations;
+
+void model_watch(void)
+{
+	violations = count_violations();
+}
+
+long long model_breaches(void)
+{
+	return count_violations() - violations;
+}
+
+int model_vmx(unsigned int us)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%u\n", us);
+
+	return write_file(MODEL_DIR "/vmx", text);
+}
+
+int model_vmexit(void)
+{
+	return write_file(MODEL_DIR "/vmexit", "1\n");
+}
+
+int model_suspend(void)
+{
+	return write_file(MODEL_DIR "/suspend", "1\n");
+}
+
+int model_mask(bool mask)
+{
+	return write_file(MODEL_DIR "/mask", mask ? "1\n" : "0\n");
+}
+
+int model_ack(const char *when)
+{
+	return write_file(MODEL_DIR "/ack", when);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tests of Intel PT and Intel BTS run on: Intel's hardware, or the model of it
+ * (kernel parameter trace_model). The model also counts protocol violations of a driver.
+ *
+ * Functions return -1 on failure and say why in errno, unless noted otherwise.
+ */
+#ifndef _INTEL_ENV_H
+#define _INTEL_ENV_H
+
+#include "test_pmus.h"
+
+/* --- What can be tested --- */
+
+/* NULL, or what is missing: the PMU, NMI gates, or the accounting of gates */
+const char *lacks_pmu(const char *pmu);
+const char *lacks_nmi(void);
+const char *lacks_account(void);
+
+/* ->stop() without PERF_EF_UPDATE, then ->start(). NULL, or what is missing. */
+const char *lacks_restart(void);
+int restart_event(int fd);
+
+/* --- The machine --- */
+
+/*
+ * Throttled gates don't act, so neither the rate nor the time spent in interrupts may
+ * throttle them.
+ */
+struct rate_limit {
+	int rate;
+	char percent[32];
+};
+
+int rate_unlimit(struct rate_limit *limit);
+void rate_restore(const struct rate_limit *limit);
+
+/* Counts cycles, on a hardware counter */
+void attr_cycles(struct perf_event_attr *attr, __u64 period);
+/* Address of a kernel function; 0 if it is hidden */
+__u64 kernel_symbol(const char *name);
+/* Another task runs on the CPU: a task's event is scheduled out and in. */
+void sleep_a_little(void);
+
+/* --- The model --- */
+
+bool has_model(void);
+/* -1 where there is no model */
+long long model_stat(const char *name);
+/*
+ * Number of protocol violations since the last call of model_watch(). Without the
+ * model it is 0.
+ */
+void model_watch(void);
+long long model_breaches(void);
+/* VMX operation on this CPU, as KVM enters and leaves it, for @us microseconds */
+int model_vmx(unsigned int us);
+/* A VM exit on this CPU, and what KVM does to DEBUGCTL before and after it */
+int model_vmexit(void);
+/* Suspend to RAM and resume, for the trace hardware of this CPU */
+int model_suspend(void);
+/* Mask LVTPC: no interrupts */
+int model_mask(bool mask);
+/* When the handler acknowledges the interrupt: "early", "mid", "late"; "cpu": as on the CPU */
+int model_ack(const char *when);
+
+#endif /* _INTEL_ENV_H */
