@@ -1,0 +1,63 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2317  # functions are called by check
+# shellcheck disable=SC2154  # the sourcing script sets test_name
+# Shared by the tests of packages; sourced, never run. They print TAP.
+
+# shellcheck source=packaging/lib.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+number=0 failed=0
+log=$logs/$test_name.log
+mkdir -p -- "$logs"
+root=$(mktemp -d)
+trap 'umount "$root/proc" 2>/dev/null; rm -rf --one-file-system -- "$root" "$root.before"' EXIT
+
+check() {
+	local what=$1
+
+	shift
+	number=$((number + 1))
+	if "$@" >"$log" 2>&1 </dev/null; then
+		printf 'ok %d %s\n' "$number" "$what"
+	else
+		tail -n 20 -- "$log" | sed 's/^/# /'
+		printf 'not ok %d %s\n' "$number" "$what"
+		failed=1
+	fi
+}
+
+finish() {
+	printf '1..%d\n' "$number"
+	exit "$failed"
+}
+
+inside() { chroot "$root" /usr/bin/env LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"; }
+
+# make_root PACKAGE... - Debian 12 with these packages, from the mirrors of this machine
+make_root() {
+	local IFS=,
+
+	mmdebstrap --variant=apt --include="$*" --skip=cleanup/apt/lists bookworm "$root" &&
+		cp -- /etc/resolv.conf "$root/etc/" &&
+		mount -t proc proc "$root/proc" &&
+		files >"$root.before"
+}
+
+# Files that a package could leave behind, without those of users and apt
+files() {
+	(cd -- "$root" && find . \( -path ./proc -o -path ./root -o -path ./tmp -o \
+		-path ./var/cache -o -path ./var/lib/apt -o -path ./var/lib/dpkg -o \
+		-path ./var/log \) -prune -o -print | sort)
+}
+
+# installs FILE...
+installs() {
+	local -a names=("${@##*/}")
+
+	cp -- "$@" "$root/tmp/" && inside apt-get install -y "${names[@]/#//tmp/}"
+}
+
+# leaves_nothing PACKAGE... - remove them, with the libraries that came with them
+leaves_nothing() {
+	inside apt-get autoremove -y --purge "$@" && files | diff "$root.before" -
+}
