@@ -1,25 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Every target says what it does in the comment behind it: 'make help'.
-# Everything is made under build/, and made again only where something changed.
+# The comment after each target says what it does; 'make help' shows these comments.
+# Everything is made under build/, and made again only if something changed.
+#
+# BASE is another base than 6.1: the VERSION of a package linux-source-VERSION, or a
+# kernel tree of your own. TOPIC is one topic of the series, with those that it needs. A
+# version and a topic are built in directories of their own: build/6.12/topics/gates.
+# FLAVOUR, for deb-kernel and its check, is one of the distribution's: amd64, cloud-amd64.
 
-# The lab's scripts can build elsewhere, the others can't.
-unexport BUILD LINUX
+directory := $(if $(wildcard $(BASE)),,$(filter-out 6.1,$(BASE))) $(addprefix topics/,$(TOPIC))
+export BUILD := $(CURDIR)/build$(subst $() ,,$(addprefix /,$(directory)))
+unexport LINUX
 
-.PHONY: help compose export patches kernel perf demo shell bench bench-long \
-	check check-user check-vm check-model check-builds check-series check-debug \
-	check-long check-mutants fuzz clean
+.PHONY: help compose export patches kernel perf demo deb deb-kernel shell bench bench-long \
+	check check-user check-vm check-model check-patches check-base check-topics \
+	check-builds check-commits check-deb check-deb-kernel check-debug check-long \
+	check-mutants fuzz clean
 
 help:		## this list
-	@awk -F ':.*## *' '/^[a-z-]+:.*##/ { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## *' '/^[a-z-]+:.*##/ { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-compose:	## the series as a git tree of Linux, in build/linux (BASE=DIR: on your own)
+compose:	## the series as a git tree of Linux, in build/linux
 	@series/compose
 
 export:		## the commits of build/linux back into this repository
 	@series/export
 
-patches: compose	## the series as mail for git am, in build/patches
+patches: compose	## the series as mail for git am, a directory for each topic, in build/patches
 	@series/patches
 
 kernel: compose	## the kernel, in build/kernel-default
@@ -31,17 +38,23 @@ perf: compose	## the perf tool, in build/perf
 demo: kernel perf	## record and show gated traces in the virtual machine
 	@lab/demo/host
 
+deb: compose	## perf as the Debian package perf-flight, in build/deb
+	@packaging/deb
+
+deb-kernel: compose	## the kernel as Debian packages, in build/deb (FLAVOUR=cloud-amd64: the smaller one)
+	@packaging/deb-kernel
+
 shell: kernel perf	## a shell in the virtual machine, with perf
 	@lab/run --tty
 
-bench: kernel perf	## benchmarks: a table and build/bench.tsv
+bench: kernel perf	## benchmarks: a table, build/bench.tsv, and FIGURES.md
 	@lab/bench/host
 
-bench-long: kernel perf	## memory and dumps of perf record -M over ten minutes, two loads
+bench-long: kernel perf	## memory and dumps of perf record -M over ten minutes, two loads; FIGURES.md
 	@lab/bench/host --long 600
 
 check:		## the tests that take minutes; the last line counts them
-	@lab/check user vm model series
+	@lab/check user vm model patches
 
 check-user:	## the tests that need no virtual machine
 	@lab/check user
@@ -49,14 +62,29 @@ check-user:	## the tests that need no virtual machine
 check-vm:	## kselftests, perf's tests, and perf record, in the virtual machine
 	@lab/check vm
 
-check-model:	## its part with perf on the model of Intel PT and Intel BTS
+check-model:	## perf with Intel PT and Intel BTS, on the model of the hardware
 	@lab/check model
 
-check-builds:	## git am, checkpatch, sparse, W=1; each commit builds (slow)
+check-patches:	## the mails: git am of all topics, and of each with those it needs; checkpatch
+	@lab/check patches
+
+check-base:	## another base: builds, boots, kselftests, the demo's recordings (BASE=6.12)
+	@lab/check base
+
+check-topics:	## each topic, only with those it needs: it builds and passes its tests (slow)
+	@lab/check topics
+
+check-builds:	## each commit builds, without new warnings of sparse and W=1 (slow, can be resumed)
 	@lab/check builds
 
-check-series:	## ditto, and each commit passes the tests that it has (very slow)
+check-commits:	## ditto, and each commit passes its tests (very slow, can be resumed)
 	@lab/check commits
+
+check-deb: deb	## the package: lintian; install, run, remove in a Debian 12 of its own (root)
+	@packaging/test
+
+check-deb-kernel: deb-kernel	## the packages: install, boot, remove in a Debian 12 (root)
+	@packaging/test-kernel
 
 check-debug:	## the tests of check-vm with KASAN and lockdep, and with KCSAN
 	@lab/check debug kcsan
