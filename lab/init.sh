@@ -111,8 +111,8 @@ beat() {
 	done
 }
 
-# Processes that the command left running keep its output pipes open. Kernel threads
-# and dead processes have no command line.
+# kill_leftovers KEEP... - kill what the command left running, but not the pids KEEP. Kernel
+# threads and dead processes have no command line; nor has, for a moment, one in execve().
 kill_leftovers() {
 	local proc pid
 	for proc in /proc/[0-9]*; do
@@ -120,6 +120,20 @@ kill_leftovers() {
 		[[ " 1 $* " != *" $pid "* ]] || continue
 		IFS= read -rd '' <"$proc/cmdline" && kill -KILL "$pid"
 	done 2>/dev/null
+}
+
+# end_output READER... - wait for the readers of the command's output. What the command left
+# running has that output open. A process can miss the signal while it starts another: send
+# it until the readers are at their end.
+end_output() {
+	local reader never
+
+	exec {never}<> <(:)
+	for reader; do
+		while kill_leftovers "$@" "$beat"; kill -0 "$reader" 2>/dev/null; do
+			read -rt 0.1 -u "$never" || :
+		done
+	done
 }
 
 # Through pipes, because a port can be opened only once and a program may open
@@ -132,8 +146,7 @@ run_command() {
 	(cd -- "$dir" && exec setsid -w env -i "${environment[@]}" "${command[@]}") \
 		>/run/out 2>/run/err </dev/null {control}>&-
 	status=$?
-	kill_leftovers "$out" "$err" "$beat"
-	wait "$out" "$err"
+	end_output "$out" "$err"
 	return "$status"
 }
 
