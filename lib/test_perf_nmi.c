@@ -17,6 +17,8 @@
  * The function that raises an NMI returns after the NMI was handled. So at most one is
  * on its way on a CPU, each is counted exactly once, and no two of them merge.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/bitfield.h>
 #include <linux/capability.h>
 #include <linux/cpumask.h>
@@ -167,6 +169,9 @@ NOKPROBE_SYMBOL(test_nmi_handler);
  *
  * The self shorthand can't be combined with NMI delivery, so the CPU is addressed by
  * its mask.
+ *
+ * An NMI that doesn't arrive is a fault of the machine, not of the kernel: no WARN. It was
+ * seen once in some three million NMIs under QEMU's TCG with a thread for each CPU.
  */
 static bool test_nmi_raise(struct test_nmi_cpu *cpu)
 {
@@ -179,7 +184,7 @@ static bool test_nmi_raise(struct test_nmi_cpu *cpu)
 	for (waited = 0; READ_ONCE(cpu->pending); waited++) {
 		if (waited == TEST_NMI_TIMEOUT) {
 			cpu->stat[TEST_NMI_LOST]++;
-			WARN_ONCE(1, "test_perf_nmi: NMI to the own CPU not delivered\n");
+			pr_warn_once("NMI to the own CPU not delivered\n");
 			return false;
 		}
 		udelay(1);

@@ -62,7 +62,8 @@
  *     nothing else keeps the writers from lapping each other.
  * I4  Everything below data_head is committed, and data_head is the end of a record
  *     and only grows, as long as the reader doesn't write to it. If it does, the
- *     next publication replaces what it wrote.
+ *     next publication replaces what it wrote, unless that looks like the head of a
+ *     faster writer: a value up to ->reserved stays until publication passes it.
  *
  * Order
  * =====

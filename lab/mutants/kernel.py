@@ -3,7 +3,6 @@
 kernel parameter selects one: a change costs a boot and its tests, but no build."""
 
 import re
-import re
 import shutil
 import subprocess
 import tempfile

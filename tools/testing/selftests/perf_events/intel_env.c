@@ -142,7 +142,7 @@ void model_watch(void)
 	violations = count_violations();
 }
 
-long long model_breaches(void)
+long long model_violations(void)
 {
 	return count_violations() - violations;
 }

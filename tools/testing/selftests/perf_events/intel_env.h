@@ -52,7 +52,7 @@ long long model_stat(const char *name);
  * model it is 0.
  */
 void model_watch(void);
-long long model_breaches(void);
+long long model_violations(void);
 /* VMX operation on this CPU, as KVM enters and leaves it, for @us microseconds */
 int model_vmx(unsigned int us);
 /* A VM exit on this CPU, and what KVM does to DEBUGCTL before and after it */

@@ -38,7 +38,7 @@ FIXTURE_SETUP(pt_errors)
 FIXTURE_TEARDOWN(pt_errors)
 {
 	close(self->leader);
-	EXPECT_EQ(model_breaches(), 0);
+	EXPECT_EQ(model_violations(), 0);
 }
 
 TEST_F(pt_errors, gates)

@@ -365,7 +365,7 @@ FIXTURE_TEARDOWN(intel_storm)
 	for (i = 0; i < self->cpus; i++)
 		site_close(&self->site[i]);
 	rate_restore(&self->limit);
-	EXPECT_EQ(model_breaches(), 0);
+	EXPECT_EQ(model_violations(), 0);
 }
 
 static void storm(struct __test_metadata *_metadata, struct site *site, int cpus,
@@ -485,7 +485,7 @@ TEST_F_TIMEOUT(intel_storm, exact, STORM_TIMEOUT)
 		TH_LOG("%lld interrupts by the model",
 		       model_stat("total.pmi_raised") - self->pmis);
 	EXPECT_EQ(nmi_stat("total.lost"), 0);
-	EXPECT_EQ(model_breaches(), 0);
+	EXPECT_EQ(model_violations(), 0);
 	if (_metadata->passed && storm_was_short(seen))
 		SKIP(return, STORM_WAS_SHORT);
 	EXPECT_TRUE(seen);

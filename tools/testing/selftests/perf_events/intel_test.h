@@ -106,7 +106,7 @@ static inline void pt_close(struct __test_metadata *_metadata, struct gated *gat
 {
 	pt_trace_free(gated->trace);
 	gated_close(gated);
-	EXPECT_EQ(model_breaches(), 0);
+	EXPECT_EQ(model_violations(), 0);
 }
 
 /* --- Intel BTS --- */
@@ -115,7 +115,7 @@ static inline void bts_close(struct __test_metadata *_metadata, struct gated *ga
 {
 	bts_trace_free(gated->trace);
 	gated_close(gated);
-	EXPECT_EQ(model_breaches(), 0);
+	EXPECT_EQ(model_violations(), 0);
 }
 
 /* --- Interrupts that come while the trace is paused --- */

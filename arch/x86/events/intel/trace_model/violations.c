@@ -16,7 +16,7 @@
 
 #define TM_STACK_DEPTH		24
 
-static const char * const tm_breach_names[TM_NR_VIOLATIONS] = {
+static const char * const tm_violation_names[TM_NR_VIOLATIONS] = {
 	[TM_VIOLATION_LIVE_WRITE]	= "live_write",
 	[TM_VIOLATION_LIVE_CTL]	= "live_ctl",
 	[TM_VIOLATION_RESERVED]	= "reserved",
@@ -34,7 +34,7 @@ static const char * const tm_breach_names[TM_NR_VIOLATIONS] = {
 static DEFINE_PER_CPU(unsigned long[TM_NR_VIOLATIONS], tm_violations);
 
 /* The first violation of each kind, printed outside of NMI. */
-static struct tm_breach_report {
+static struct tm_violation_report {
 	atomic_t	claimed;
 	unsigned int	cpu;
 	u32		msr;
@@ -46,17 +46,17 @@ static struct tm_breach_report {
 
 static void tm_print_report(struct irq_work *work)
 {
-	struct tm_breach_report *report = container_of(work, struct tm_breach_report, work);
+	struct tm_violation_report *report = container_of(work, struct tm_violation_report, work);
 
 	/* Searches of the log for trouble find this word. */
 	pr_warn("WARNING: violation of the hardware's protocol on CPU %u: %s\n", report->cpu,
-		tm_breach_names[report - tm_reports]);
+		tm_violation_names[report - tm_reports]);
 	if (report->msr)
 		pr_warn("write of 0x%llx to MSR 0x%x\n", report->msr_val, report->msr);
 	stack_trace_print(report->stack, report->depth, 1);
 }
 
-static void tm_report_first(struct tm_breach_report *report, const struct tm_cpu *cpu)
+static void tm_report_first(struct tm_violation_report *report, const struct tm_cpu *cpu)
 {
 	if (atomic_xchg(&report->claimed, 1))
 		return;
@@ -97,7 +97,7 @@ int tm_violations_show(struct seq_file *m, void *v)
 		sum = 0;
 		for_each_possible_cpu(cpu)
 			sum += READ_ONCE(per_cpu(tm_violations, cpu)[i]);
-		seq_printf(m, "%s %lu\n", tm_breach_names[i], sum);
+		seq_printf(m, "%s %lu\n", tm_violation_names[i], sum);
 		total += sum;
 	}
 	seq_printf(m, "total %lu\n", total);
