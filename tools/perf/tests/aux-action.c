@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Test the event term 'aux-action': its values, what becomes of the event's
- * attribute, the grouping rule, and what is said about misuse.
+ * Test the event term 'aux-action': its values, the event's attribute, the rule for
+ * groups, and the error messages.
  *
- * There may be no AUX area PMU here. The PMU of software events stands in for
- * one: nothing is opened.
+ * The machine may have no AUX area PMU. The PMU of software events is used instead,
+ * because no event is opened.
  */
 #include <errno.h>
 #include <limits.h>
@@ -111,14 +111,14 @@ static const struct attr_case attr_cases[] = {
 	{ "r1a/aux-action=resume/",				"resume", 0 },
 	{ "1:9/aux-action=pause/",				"pause", 0 },
 	{ "L1-dcache-loads/aux-action=pause/",			"pause", 0 },
-	/* -F is for counters, these act each time */
+	/* -F is for counters. A gate on a breakpoint acts on every hit. */
 	{ "mem:0x10/aux-action=pause/",				"pause", 1 },
 	{ "mem:0x10:x/aux-action=pause/",			"pause", 1 },
 	{ "mem:0x10/8/aux-action=resume/",			"resume", 1 },
 	{ "mem:0x10/4:rw/aux-action=resume/u",			"resume", 1 },
 	{ "mem:0x10/4:rw/aux-action=resume,period=3/",		"resume", 3 },
 	{ "mem:0x10/4:rw/period=3,aux-action=resume/",		"resume", 3 },
-	/* breakpoints without the term are as they were */
+	/* breakpoints without the term don't change */
 	{ "mem:0x10",						"none", 0 },
 	{ "mem:0x10:u",						"none", 0 },
 	{ "mem:0x10/4:rw:u",					"none", 0 },
@@ -207,7 +207,7 @@ static int test__swap(struct test_suite *t __maybe_unused, int subtest __maybe_u
 	TEST_ASSERT_EQUAL("flags", byte[0], 0xa0);
 	TEST_ASSERT_EQUAL("rest", (byte[1] | byte[2] | byte[3]), 0);
 
-	/* A file from before the flags: what comes after the attribute stays */
+	/* A file from before the flags: bytes after the attribute don't change */
 	byte[0] = 0x05;
 	attr.size = __builtin_bswap32(PERF_ATTR_SIZE_VER5);
 	perf_event__attr_swap(&attr);
@@ -228,9 +228,9 @@ static struct perf_pmu *software_pmu(void)
 
 struct group_case {
 	const char	*events;
-	/* in their final order, behind '<' the group leader if another one */
+	/* names in their final order; members have '<' and the name of their leader */
 	const char	*result;
-	/* those in braces, to be described in perf.data */
+	/* groups in braces, which perf.data describes */
 	int		nr_groups;
 };
 
@@ -239,7 +239,7 @@ static const struct group_case group_cases[] = {
 	{ AUX("a") "," ON("r"), "a r<a", 0 },
 	{ AUX("a") "," ON("r") "," OFF("p"), "a r<a p<a", 0 },
 	{ "dummy/name=a/," OFF("p"), "a p<a", 0 },
-	/* other events are not drawn in */
+	/* other events stay outside the group */
 	{ AUX("a") "," CNT("c") "," ON("r"), "a r<a c", 0 },
 	{ CNT("c") "," AUX("a") "," ON("r") "," CNT("d") "," OFF("p"), "c a r<a p<a d", 0 },
 	/* braces */
@@ -247,7 +247,7 @@ static const struct group_case group_cases[] = {
 	{ "{" AUX("a") "," CNT("c") "}," ON("r"), "a c<a r<a", 1 },
 	{ "{" AUX("a") "," ON("r") "}," CNT("c") "," OFF("p"), "a r<a p<a c", 1 },
 	{ AUX("a") ",{" CNT("c") "," CNT("d") "}," ON("r"), "a r<a c d<c", 1 },
-	/* the nearest AUX area event before it */
+	/* the last AUX area event before the gate leads it */
 	{ AUX("a") "," ON("r") "," AUX("b") "," ON("s") "," OFF("p"), "a r<a b s<b p<b", 0 },
 	{ AUX("a") "," AUX("b") "," ON("r"), "a b r<b", 0 },
 	{ "{" AUX("a") "," AUX("b") "," ON("r") "}", "a b<a r<a", 1 },
@@ -267,7 +267,7 @@ static void describe_groups(struct evlist *evlist, char *buf, size_t size)
 	}
 }
 
-/* What group descriptions in perf.data and the members' loops rely on */
+/* Are indices, order and sizes of groups as the rest of perf expects them? */
 static bool groups_consistent(struct evlist *evlist)
 {
 	struct evsel *evsel, *member;
@@ -402,9 +402,9 @@ static int test__support(struct test_suite *t __maybe_unused, int subtest __mayb
 	TEST_ASSERT_EQUAL("not for this PMU", aux_action__kernel_support(EOPNOTSUPP),
 			  AUX_ACTION_SUPPORTED);
 	TEST_ASSERT_EQUAL("reserved", aux_action__kernel_support(EINVAL),
-			  AUX_ACTION_NOT_BY_KERNEL);
+			  AUX_ACTION_NO_KERNEL_SUPPORT);
 	TEST_ASSERT_EQUAL("too long", aux_action__kernel_support(E2BIG),
-			  AUX_ACTION_NOT_BY_KERNEL);
+			  AUX_ACTION_NO_KERNEL_SUPPORT);
 	TEST_ASSERT_EQUAL("not permitted", aux_action__kernel_support(EACCES),
 			  AUX_ACTION_UNKNOWN);
 	return TEST_OK;
@@ -417,7 +417,7 @@ static struct test_case tests__aux_action[] = {
 	TEST_CASE("aux-action: attribute of other endianness", swap),
 	TEST_CASE("aux-action: groups", groups),
 	TEST_CASE("aux-action: misuse", misuse),
-	TEST_CASE("aux-action: answers of the kernel", support),
+	TEST_CASE("aux-action: results of the probes", support),
 	{	.name = NULL, }
 };
 

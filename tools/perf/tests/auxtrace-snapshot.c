@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Test auxtrace_buffer__continues(): does a snapshot of an AUX area continue the
- * one before it, or may the two overlap?
+ * Test auxtrace_buffer__continues(): does a snapshot of an AUX area begin where the
+ * previous one ends, or may the two overlap?
  */
 #include <linux/kernel.h>
 
@@ -13,16 +13,16 @@
 
 static const struct snapshots {
 	const char	*what;
-	u64		offset;		/* of the first one */
+	u64		offset;		/* of the first snapshot */
 	size_t		size;
-	u64		next_offset;	/* of the second one */
+	u64		next_offset;	/* of the second snapshot */
 	bool		continues;
 } cases[] = {
-	{ "begins where the other one ends",	0,	0x100,	0x100,		true },
-	{ "ditto, not the first one",		0x480,	0x180,	0x600,		true },
+	{ "begins where the first ends",	0,	0x100,	0x100,		true },
+	{ "ditto, later in the area",		0x480,	0x180,	0x600,		true },
 	{ "begins in the padding",		0,	0x108,	0x101,		true },
 	{ "begins before the padding",		0,	0x108,	0x100,		false },
-	{ "begins behind the other one",	0,	0x100,	0x101,		false },
+	{ "begins after the end of the first",	0,	0x100,	0x101,		false },
 	{ "is the same",			0x100,	0x100,	0x100,		false },
 	{ "whole area after part of it",	0,	0x100,	0x800,		false },
 	{ "whole area twice",			0x200,	AREA,	0x800,		false },

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ring of the newest records.
+ * Test the ring of the newest records.
  *
- * Expected: whatever is appended in whatever pieces, each record is either still
- * in the ring, in order, or has left it, in order: samples counted, side-band
- * evicted, byte for byte. A ring that gets it wrong at a chunk's end, with a record
- * larger than a chunk, or with what is taken in the meantime, fails here.
+ * Expected: whatever the sizes of records and pieces, each record is either still in
+ * the ring, or has left it, both in order. Samples that left were counted, side-band
+ * was evicted unchanged. A ring that has a fault at the end of a chunk, with a record
+ * larger than a chunk, or while records are taken, fails here.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,17 +24,16 @@
 #define MAX_ROUNDS	16384
 
 /*
- * Records are numbered: payload is the number, over and over. Every @comm_each th
- * is a COMM, which is wanted, every @lost_each th a LOST, others are samples.
- * @ends: how many there were at the end of each round. @evict_err: evicting fails.
+ * The payload of a record is its number, repeated. Every @comm_each th record is a COMM,
+ * which is wanted, every @lost_each th is a LOST, others are samples. @ends: number of
+ * records at the end of each round. @evict_err: what evict() returns.
  */
 struct model {
 	struct memory_ring	*ring;
 	u64			appended;
-	u64			left;
-	u64			comms_left;
+	u64			comms_evicted;
 	u64			round;
-	u64			left_round;
+	u64			oldest_round;
 	unsigned int		comm_each;
 	unsigned int		lost_each;
 	size_t			max_size;
@@ -56,14 +55,14 @@ static u32 type_of(const struct model *m, u64 nr)
 	return nr % m->lost_each == 0 ? PERF_RECORD_LOST : PERF_RECORD_SAMPLE;
 }
 
-/* Sizes are a fixed function of the number: the check needs no memory of them */
+/* The size is a function of the number, so that the check needn't store it */
 static size_t size_of(const struct model *m, u64 nr)
 {
 	u64 hash = nr * 0x9e3779b97f4a7c15ULL;
 
 	if (type_of(m, nr) == PERF_RECORD_LOST)
 		return sizeof(struct perf_record_lost);
-	/* The largest that there can be, now and then */
+	/* Now and then a record of the maximum size */
 	if (nr % 97 == 96)
 		return m->max_size;
 	return 16 + (hash >> 32) % 40 * 8;
@@ -102,7 +101,7 @@ static u64 round_of(const struct model *m, u64 nr)
 	return round;
 }
 
-/* Nobody is asked for samples */
+/* The ring drops samples without asking */
 static bool wants(const union perf_event *event)
 {
 	return event->header.type == PERF_RECORD_COMM || event->header.type == PERF_RECORD_SAMPLE;
@@ -111,27 +110,27 @@ static bool wants(const union perf_event *event)
 static int evict(void *priv, const union perf_event *event, u64 round)
 {
 	struct model *m = priv;
-	u64 nr = m->comms_left++ * m->comm_each;
+	u64 nr = m->comms_evicted++ * m->comm_each;
 
 	if (nr_of(event) != nr || !is_record(m, event, nr) ||
-	    round_of(m, nr) < m->left_round || round < round_of(m, nr) || round > m->round)
+	    round_of(m, nr) < m->oldest_round || round < round_of(m, nr) || round > m->round)
 		m->bad = true;
 	return m->evict_err;
 }
 
-static void left(void *priv, u64 round)
+static void advance(void *priv, u64 oldest_round)
 {
 	struct model *m = priv;
 
-	if (round < m->left_round || round > m->round)
+	if (oldest_round < m->oldest_round || oldest_round > m->round)
 		m->bad = true;
-	m->left_round = round;
+	m->oldest_round = oldest_round;
 }
 
 static const struct memory_ring_ops ops = {
-	.wants	= wants,
-	.evict	= evict,
-	.left	= left,
+	.wants	 = wants,
+	.evict	 = evict,
+	.advance = advance,
 };
 
 static int model__init(struct model *m, size_t size, size_t max_size)
@@ -172,7 +171,7 @@ static int append(struct model *m, unsigned int nr)
 	return m->round < MAX_ROUNDS && memory_ring__round(m->ring) == m->round ? 0 : -1;
 }
 
-/* What was taken, put together */
+/* The taken records, in one piece */
 struct collect {
 	void	*data;
 	size_t	size;
@@ -182,7 +181,7 @@ static int collect(void *arg, void *buf, size_t size)
 {
 	struct collect *c = arg;
 
-	/* There is something in each piece */
+	/* No piece is empty */
 	if (!size)
 		return -EINVAL;
 	memcpy(c->data + c->size, buf, size);
@@ -190,7 +189,7 @@ static int collect(void *arg, void *buf, size_t size)
 	return 0;
 }
 
-/* It must be the records from some on, up to @end; return the first's number */
+/* There must be all records from some number to @end. Return the first number. */
 static s64 check_collected(struct model *m, struct collect *c, u64 end)
 {
 	size_t pos = 0;
@@ -202,7 +201,7 @@ static s64 check_collected(struct model *m, struct collect *c, u64 end)
 	while (pos < c->size) {
 		const union perf_event *event = c->data + pos;
 
-		/* nr_of() of a LOST is its id, the number, too */
+		/* The number of a LOST is in its id */
 		CHECK(is_record(m, event, nr));
 		pos += event->header.size;
 		nr++;
@@ -255,23 +254,23 @@ static int check_count(const struct model *m, const struct memory_ring_count *co
 	return 0;
 }
 
-/* All before @first have left, none of the others */
-static int check_left(struct model *m, u64 first)
+/* All records before @first have left the ring, and no others */
+static int check_evicted(struct model *m, u64 first)
 {
 	CHECK(!m->bad);
-	CHECK(m->comms_left == count_type(m, 0, first, PERF_RECORD_COMM));
+	CHECK(m->comms_evicted == count_type(m, 0, first, PERF_RECORD_COMM));
 	return 0;
 }
 
-/* The oldest that is there is @first, but for the rest of the one before it */
-static int check_left_round(const struct model *m, u64 first)
+/* The oldest record in the ring is @first. The end of the one before may be there, too. */
+static int check_oldest_round(const struct model *m, u64 first)
 {
-	CHECK(m->left_round <= round_of(m, first));
-	CHECK(m->left_round >= round_of(m, first - 1));
+	CHECK(m->oldest_round <= round_of(m, first));
+	CHECK(m->oldest_round >= round_of(m, first - 1));
 	return 0;
 }
 
-/* A walk must come by all COMMs and all samples from @next on, in order */
+/* A walk must visit all COMMs from @comm on, and all samples, in order */
 struct seen {
 	struct model	*m;
 	u64		comm;
@@ -322,7 +321,7 @@ static int check_walk(struct model *m, u64 first)
 	CHECK(!check_seen(&seen, m->appended));
 	CHECK(seen.samples == count.samples);
 
-	/* All are counted, whoever is visited */
+	/* All records are counted, even those that aren't visited */
 	memset(&count, 0, sizeof(count));
 	visitor.wanted = NULL;
 	CHECK(!memory_ring__walk_taken(m->ring, &count, &visitor));
@@ -343,24 +342,24 @@ static int test_newest(size_t size, size_t max_size)
 		CHECK(!append(&m, i % 50));
 	memory_ring__take(m.ring);
 	taken = size_taken(&m);
-	/* A chunk can be missing, and the record that began in it */
+	/* A chunk can be missing, and so can a record that began in it */
 	CHECK(taken <= capacity + capacity / 8);
 	CHECK(taken + max_size + capacity / 8 >= capacity);
 	first = check_taken(&m, m.appended);
 	CHECK(first > 0);
-	CHECK(!check_left(&m, first));
-	CHECK(!check_left_round(&m, first));
+	CHECK(!check_evicted(&m, first));
+	CHECK(!check_oldest_round(&m, first));
 	CHECK(!check_count(&m, memory_ring__dropped(m.ring), 0, first));
 	CHECK(!check_walk(&m, first));
 
 	CHECK(!memory_ring__evict_taken(m.ring));
 	CHECK(!memory_ring__release(m.ring));
-	CHECK(!check_left(&m, m.appended));
+	CHECK(!check_evicted(&m, m.appended));
 	model__exit(&m);
 	return 0;
 }
 
-/* The second has what came since the first, and nothing twice */
+/* Records are taken twice: the second time only those since the first */
 static int test_twice(void)
 {
 	struct model m;
@@ -380,21 +379,21 @@ static int test_twice(void)
 	CHECK(!memory_ring__evict_taken(m.ring));
 	CHECK(!memory_ring__release(m.ring));
 
-	/* Now it is empty */
+	/* Now the ring is empty */
 	memory_ring__take(m.ring);
 	CHECK(!size_taken(&m));
 	CHECK(!memory_ring__release(m.ring));
-	CHECK(!check_left(&m, m.appended));
+	CHECK(!check_evicted(&m, m.appended));
 	model__exit(&m);
 	return 0;
 }
 
 /*
- * While one lot is taken the ring overflows: what is taken stays as it is, side-band
- * that falls out is evicted behind it. @ok: the dump succeeded. Dump after dump the
- * ring has all of its memory.
+ * The ring overflows while records are taken: these don't change, and side-band that
+ * leaves the ring is evicted after them. @ok: the dump succeeds. The ring keeps all of
+ * its memory over several dumps.
  */
-static int test_overflow_meanwhile(bool ok)
+static int test_overflow_while_taken(bool ok)
 {
 	struct model m;
 	u64 end = 0;
@@ -412,23 +411,23 @@ static int test_overflow_meanwhile(bool ok)
 		for (i = 0; i < 100; i++)
 			CHECK(!append(&m, 20));
 		CHECK(check_taken(&m, end) == first);
-		CHECK(!check_left(&m, first));
+		CHECK(!check_evicted(&m, first));
 
 		if (ok) {
 			CHECK(!memory_ring__evict_taken(m.ring));
 			CHECK(!memory_ring__release(m.ring));
 		} else {
-			/* There is no room for it any more */
+			/* There is no room for the taken records any more */
 			CHECK(!memory_ring__give_back(m.ring));
 		}
 		memory_ring__take(m.ring);
 		first = check_taken(&m, m.appended);
 		CHECK(first > (s64)end);
-		CHECK(!check_left(&m, first));
-		CHECK(!check_left_round(&m, first));
+		CHECK(!check_evicted(&m, first));
+		CHECK(!check_oldest_round(&m, first));
 		CHECK(!memory_ring__evict_taken(m.ring));
 		CHECK(!memory_ring__release(m.ring));
-		CHECK(!check_left(&m, m.appended));
+		CHECK(!check_evicted(&m, m.appended));
 		end = m.appended;
 	}
 	model__exit(&m);
@@ -442,8 +441,8 @@ static int append_and_see(void *arg, const union perf_event *event)
 	return append(seen->m, 100) ?: see_comm(arg, event);
 }
 
-/* Who reads isn't disturbed by what is appended, and evicted, at the same time */
-static int test_walk_meanwhile(void)
+/* Records are appended and evicted while a walk visits the taken ones */
+static int test_append_during_walk(void)
 {
 	struct memory_ring_count count = { .samples = 0 };
 	struct seen seen = { .bad = false };
@@ -465,12 +464,12 @@ static int test_walk_meanwhile(void)
 	CHECK(!memory_ring__evict_taken(m.ring));
 	CHECK(!memory_ring__release(m.ring));
 	CHECK(!memory_ring__drop(m.ring));
-	CHECK(!check_left(&m, m.appended));
+	CHECK(!check_evicted(&m, m.appended));
 	model__exit(&m);
 	return 0;
 }
 
-/* What came since is seen by a walk, wherever it is by now, and still there after it */
+/* A walk visits the records since the take, even if they are deferred by now, and keeps them */
 static int test_new(int rounds)
 {
 	struct seen seen = { .bad = false };
@@ -490,12 +489,12 @@ static int test_new(int rounds)
 	CHECK(!memory_ring__evict_taken(m.ring));
 	CHECK(!memory_ring__release(m.ring));
 	CHECK(!memory_ring__drop(m.ring));
-	CHECK(!check_left(&m, m.appended));
+	CHECK(!check_evicted(&m, m.appended));
 	model__exit(&m);
 	return 0;
 }
 
-/* A dump failed: the next has the same, and what came since, as far as it fits */
+/* A dump failed: the next one has the same records, and those since, as far as they fit */
 static int test_give_back(int rounds, unsigned int since, bool all)
 {
 	struct model m;
@@ -513,8 +512,8 @@ static int test_give_back(int rounds, unsigned int since, bool all)
 	memory_ring__take(m.ring);
 	again = check_taken(&m, m.appended);
 	CHECK(all ? again == first : again > first);
-	CHECK(!check_left(&m, again));
-	CHECK(!check_left_round(&m, again));
+	CHECK(!check_evicted(&m, again));
+	CHECK(!check_oldest_round(&m, again));
 	CHECK(!check_count(&m, memory_ring__dropped(m.ring), 0, again));
 	model__exit(&m);
 	return 0;
@@ -527,8 +526,8 @@ static int count_comm(void *priv, const union perf_event *event, u64 round __may
 }
 
 /*
- * What was taken is not released for long: memory for what falls out meanwhile is
- * limited, and what is too much of it counted. Then all goes on.
+ * Taken records are not released for a long time. The memory for deferred side-band is
+ * limited, and further records are counted. After the release the ring works as before.
  */
 static int test_stuck(void)
 {
@@ -548,7 +547,7 @@ static int test_stuck(void)
 	for (i = 0; i < 10000 && !dropped->overrun; i++)
 		CHECK(!append(&m, 20));
 	CHECK(dropped->overrun && dropped->overrun < dropped->wanted);
-	/* A small one may have found room where a large one didn't */
+	/* A small record may have fitted where a large one didn't */
 	CHECK(!append(&m, 10000));
 	CHECK(dropped->overrun > 1000);
 	CHECK(!memory_ring__evict_taken(m.ring));
@@ -567,14 +566,14 @@ static int test_drop(void)
 	CHECK(!model__init(&m, 1 << 18, 2048));
 	CHECK(!append(&m, 1000));
 	CHECK(!memory_ring__drop(m.ring));
-	CHECK(!check_left(&m, m.appended));
+	CHECK(!check_evicted(&m, m.appended));
 	CHECK(!check_count(&m, memory_ring__dropped(m.ring), 0, m.appended));
-	CHECK(m.left_round == m.round);
+	CHECK(m.oldest_round == m.round);
 	model__exit(&m);
 	return 0;
 }
 
-/* What the kernel lost is what its records say, if they are long enough to say it */
+/* Lost records are counted by the kernel's records, if these are long enough */
 static int test_lost(void)
 {
 	static const struct {
@@ -614,7 +613,7 @@ static int test_lost(void)
 	return 0;
 }
 
-/* A header that can't be one is an error, no endless loop, nor a step out of the memory */
+/* A bad header is an error, and causes no endless loop and no access out of bounds */
 static int test_malformed(u16 size)
 {
 	u64 buf[64] = { 0 };
@@ -632,7 +631,7 @@ static int test_malformed(u16 size)
 	return 0;
 }
 
-/* A record that isn't whole is an error, too */
+/* A record whose end is missing is an error, too */
 static int test_cut_off(void)
 {
 	struct memory_ring_count count = { .samples = 0 };
@@ -649,7 +648,7 @@ static int test_cut_off(void)
 	memory_ring__take(m.ring);
 	CHECK(memory_ring__walk_taken(m.ring, &count, &visitor) == -EINVAL);
 	CHECK(memory_ring__evict_taken(m.ring) == -EINVAL);
-	CHECK(!seen.comm && !m.comms_left);
+	CHECK(!seen.comm && !m.comms_evicted);
 	model__exit(&m);
 	return 0;
 }
@@ -665,7 +664,7 @@ static int fail_piece(void *arg, void *buf __maybe_unused, size_t size __maybe_u
 	return fail(arg, NULL);
 }
 
-/* A walk ends when its callback fails, and hands on the error */
+/* When a callback fails, the walk ends and returns the error */
 static int test_failing_visitor(void)
 {
 	struct memory_ring_count count = { .samples = 0 };
@@ -679,18 +678,18 @@ static int test_failing_visitor(void)
 	memory_ring__take(m.ring);
 	CHECK(memory_ring__walk_taken(m.ring, &count, &visitor) == -ECANCELED);
 	CHECK(memory_ring__read_taken(m.ring, fail_piece, &calls) == -ECANCELED);
-	/* Some are set aside */
+	/* Some records are deferred */
 	CHECK(!append(&m, 2000));
 	CHECK(memory_ring__walk_new(m.ring, &visitor) == -ECANCELED);
 	CHECK(calls == 4);
 	CHECK(!memory_ring__give_back(m.ring));
 	CHECK(!memory_ring__drop(m.ring));
-	CHECK(!check_left(&m, m.appended));
+	CHECK(!check_evicted(&m, m.appended));
 	model__exit(&m);
 	return 0;
 }
 
-/* That a record could not be evicted is handed on, whichever call it leaves the ring by */
+/* An error of ops->evict is returned by each call that evicts */
 static int test_failing_evict(int (*call)(struct memory_ring *ring), bool take,
 			      unsigned int since)
 {
@@ -707,7 +706,7 @@ static int test_failing_evict(int (*call)(struct memory_ring *ring), bool take,
 	return 0;
 }
 
-/* The pieces of memory that what was taken lies in */
+/* The pieces of memory of the taken records */
 struct memory {
 	int	nr;
 	void	*at[1000];
@@ -726,7 +725,7 @@ static int add_memory(void *arg, void *buf, size_t size)
 	return 0;
 }
 
-/* How many of its pages are there? Negative: it isn't mapped */
+/* Number of resident pages, negative if the memory isn't mapped */
 static int resident(const struct memory *memory)
 {
 	size_t page, page_size = sysconf(_SC_PAGESIZE);
@@ -743,7 +742,7 @@ static int resident(const struct memory *memory)
 	return nr;
 }
 
-/* Memory is given back when a dump has been made, and all of it in the end */
+/* After a dump, the memory of its records is freed, and in the end all memory */
 static int test_memory(void)
 {
 	struct memory memory = { .nr = 0 };
@@ -761,7 +760,7 @@ static int test_memory(void)
 	model__exit(&m);
 	CHECK(resident(&memory) < 0);
 
-	/* There may be none */
+	/* NULL is allowed */
 	memory_ring__delete(NULL);
 	return 0;
 }
@@ -777,10 +776,10 @@ static int test__memory_ring(struct test_suite *test __maybe_unused,
 		CHECK(!test_newest(max(sizes[i], MEMORY_RING_MIN_SIZE), 65528));
 	}
 	CHECK(!test_twice());
-	CHECK(!test_overflow_meanwhile(true));
-	CHECK(!test_overflow_meanwhile(false));
-	CHECK(!test_walk_meanwhile());
-	/* Nothing, and until most of it has been evicted */
+	CHECK(!test_overflow_while_taken(true));
+	CHECK(!test_overflow_while_taken(false));
+	CHECK(!test_append_during_walk());
+	/* From no new record to so many that most of them have been evicted */
 	for (i = 0; i < 100; i++)
 		CHECK(!test_new(i));
 	/* The oldest chunk begins with a record, or in the middle of one */
@@ -798,7 +797,7 @@ static int test__memory_ring(struct test_suite *test __maybe_unused,
 	CHECK(!test_failing_visitor());
 	CHECK(!test_failing_evict(memory_ring__drop, false, 2000));
 	CHECK(!test_failing_evict(memory_ring__evict_taken, true, 0));
-	/* Some of what was taken has room no more, then nothing of it: some are set aside */
+	/* There is room for a part of the taken records, then for none: some are deferred */
 	CHECK(!test_failing_evict(memory_ring__give_back, true, 200));
 	CHECK(!test_failing_evict(memory_ring__give_back, true, 2000));
 	CHECK(!test_failing_evict(memory_ring__release, true, 2000));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Test 'perf record --one-buffer': what the kernel's answer to the trial means,
- * which CPUs events are opened on, how they are configured, when rounds end,
- * and, where the kernel can, how many descriptors and buffers there are.
+ * Test 'perf record --one-buffer': how the results of the probes are interpreted,
+ * which CPUs events are opened on, how they are configured, when rounds end, and,
+ * if the kernel has support, how many descriptors and buffers there are.
  */
 #include <errno.h>
 #include <limits.h>
@@ -25,17 +25,17 @@
 #include "target.h"
 #include "tests.h"
 
-static int test__answer(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
+static int test__probe_result(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
 {
-	TEST_ASSERT_EQUAL("shared", one_buffer__answer(0, 0), ONE_BUFFER_SUPPORTED);
-	TEST_ASSERT_EQUAL("sharing refused", one_buffer__answer(-EINVAL, 0),
-			  ONE_BUFFER_NOT_BY_KERNEL);
-	TEST_ASSERT_EQUAL("no sharing on this machine", one_buffer__answer(-EOPNOTSUPP, 0),
-			  ONE_BUFFER_NOT_BY_KERNEL);
+	TEST_ASSERT_EQUAL("shared", one_buffer__probe_result(0, 0), ONE_BUFFER_SUPPORTED);
+	TEST_ASSERT_EQUAL("sharing refused", one_buffer__probe_result(-EINVAL, 0),
+			  ONE_BUFFER_NO_KERNEL_SUPPORT);
+	TEST_ASSERT_EQUAL("no sharing on this machine", one_buffer__probe_result(-EOPNOTSUPP, 0),
+			  ONE_BUFFER_NO_KERNEL_SUPPORT);
 	TEST_ASSERT_EQUAL("refused with and without sharing",
-			  one_buffer__answer(-EINVAL, -EINVAL), ONE_BUFFER_UNKNOWN);
-	TEST_ASSERT_EQUAL("no memory", one_buffer__answer(-EPERM, 0), ONE_BUFFER_UNKNOWN);
-	TEST_ASSERT_EQUAL("not permitted", one_buffer__answer(-EACCES, -EACCES),
+			  one_buffer__probe_result(-EINVAL, -EINVAL), ONE_BUFFER_UNKNOWN);
+	TEST_ASSERT_EQUAL("no memory", one_buffer__probe_result(-EPERM, 0), ONE_BUFFER_UNKNOWN);
+	TEST_ASSERT_EQUAL("not permitted", one_buffer__probe_result(-EACCES, -EACCES),
 			  ONE_BUFFER_UNKNOWN);
 	return TEST_OK;
 }
@@ -119,7 +119,7 @@ static int test__cpus(struct test_suite *t __maybe_unused, int subtest __maybe_u
 	return TEST_OK;
 }
 
-/* Is the first event inherited, and has a time and a CPU in each record? */
+/* Is the first event inherited, and does it have a time and a CPU in each record? */
 static int check_config(struct record_opts *opts, bool inherit)
 {
 	struct evlist *evlist = new_evlist(&opts->target);
@@ -223,13 +223,13 @@ static int test__use(struct test_suite *t __maybe_unused, int subtest __maybe_un
 }
 
 static struct test_case tests__one_buffer[] = {
-	TEST_CASE("one buffer: answers of the kernel", answer),
+	TEST_CASE("one buffer: results of the probes", probe_result),
 	TEST_CASE("one buffer: ends of rounds", rounds),
 	TEST_CASE("one buffer: CPUs of the events", cpus),
 	TEST_CASE_REASON("one buffer: configuration of the events", config,
-			 "the kernel cannot"),
+			 "no kernel support"),
 	TEST_CASE("one buffer: excluded options", excluded),
-	TEST_CASE_REASON("one buffer: descriptors and memory", use, "the kernel cannot"),
+	TEST_CASE_REASON("one buffer: descriptors and memory", use, "no kernel support"),
 	{	.name = NULL, }
 };
 

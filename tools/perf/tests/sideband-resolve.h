@@ -3,8 +3,8 @@
 #define __PERF_TESTS_SIDEBAND_RESOLVE_H 1
 
 /*
- * What a sample resolves to after the records of a dump: here perf's own machine says
- * so, in tools/testing/perf_events/sideband a model of it, and the test is the same.
+ * What a sample resolves to after the records of a dump. In perf's test, perf's own machine
+ * resolves it. In tools/testing/perf_events/sideband, the same test uses a model of that.
  */
 #include <stdbool.h>
 #include <linux/types.h>

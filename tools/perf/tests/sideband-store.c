@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Test the store of side-band records: what it drops, what it keeps, and that
- * perf's own machine makes of a dump what it makes of all that was added.
+ * perf's own machine resolves the same from a dump as from all records added.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 #define SAMPLE_TYPE	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 #define PAGE		0x1000ULL
-/* Steps of time are so large that the store's lag is no matter */
+/* Steps of time are larger than the store's lag */
 #define STEP		(10 * SIDEBAND_STORE_LAG)
 
 struct trailer {
@@ -26,16 +26,16 @@ struct trailer {
 	u32 cpu, reserved;
 };
 
-/* What each test begins with anew */
+/* State of a test, reset before each one */
 static struct sideband_store *store;
-/* The number of the last record is its round, and its time in STEPs but for AT() */
+/* Number of the last record. It is also its round and, except in AT(), its time in STEPs. */
 static u64 now;
 static const u64 *at;
 static bool failed;
-/* So many records are due at least: of a few each is applied by itself */
-static int crowd;
+/* Extra records that are due: only with many records the store looks for short-lived tasks */
+static int nr_extra;
 
-/* Who the system doesn't know any more, and when it is asked */
+/* The system's answers, and how often it was asked */
 static bool (*is_gone)(u64 id);
 static int asked;
 
@@ -135,7 +135,7 @@ static void EXEC(u32 pid, const char *name)
 	add_comm(PERF_RECORD_MISC_COMM_EXEC, pid, pid, name);
 }
 
-/* A process of its own */
+/* Start a new process */
 static void START(u32 pid, const char *name)
 {
 	FORK(pid, pid, 1, 1);
@@ -146,20 +146,20 @@ static void START(u32 pid, const char *name)
 					    .pid = p, .tid = t, .start = (page) * PAGE,	\
 					    .len = (nr) * PAGE, .filename = name)
 
-/* All that was added so far is older than what is in the ring */
+/* Let all records added so far leave the ring, and prune */
 static void settle(void)
 {
 	int i;
 
-	for (i = 0; i < crowd; i++)
+	for (i = 0; i < nr_extra; i++)
 		EXIT(1000 + i, 1000 + i);
-	/* a later record says so: the exit of a process that nobody knows */
+	/* a newer record, so that these are due: the exit of an unknown process */
 	EXIT(1, 1);
 	now += 2;
 	sideband_store__prune(store, now, now);
 }
 
-/* How many records the store holds, besides what settle() adds */
+/* Number of records in the store, without the one that settle() adds */
 static int held(void)
 {
 	return (int)stats()->records - 1;
@@ -182,7 +182,7 @@ static int play_record(void *arg, const union perf_event *event)
 	return 0;
 }
 
-/* How many records are in a dump? Negative: it's not as it should be */
+/* Play back a dump. Return its number of records, negative if it is wrong. */
 static int play(enum sideband_dump_mode mode)
 {
 	struct player player = { .nr = 0 };
@@ -191,7 +191,7 @@ static int play(enum sideband_dump_mode mode)
 	return player.nr;
 }
 
-/* The file has what was played */
+/* The last dump is in the file */
 static void written(void)
 {
 	sideband_store__begin_write(store);
@@ -218,11 +218,11 @@ static void written(void)
 		ASSERT_HELD(nr);					\
 	} while (0)
 
-static int run_with(int (*test)(void), int nr_crowd)
+static int run_with(int (*test)(void), int extra)
 {
 	int ret;
 
-	crowd = nr_crowd;
+	nr_extra = extra;
 	now = 1;
 	is_gone = NULL;
 	asked = 0;
@@ -269,7 +269,7 @@ SIDEBAND_TEST(kinds)
 	for (i = 0; i < ARRAY_SIZE(state); i++) {
 		event.header.type = state[i];
 		TEST_ASSERT_VAL("state is wanted", sideband_store__wants(&event));
-		/* and none of them is as short as a header */
+		/* all of them have more than a header */
 		TEST_ASSERT_EQUAL("malformed", sideband_store__add(store, &event, 1, 0),
 				  -EINVAL);
 	}
@@ -305,7 +305,7 @@ SIDEBAND_TEST(malformed)
 	return TEST_OK;
 }
 
-/* All of a record must be there, and it must be all: but for what follows its body */
+/* A record that ends with its body is whole. With eight bytes less it is malformed. */
 SIDEBAND_TEST(sizes)
 {
 	static const struct {
@@ -375,7 +375,7 @@ SIDEBAND_TEST(overlap)
 	SETTLE(2);
 	MMAP(100, 100, 12, 1, "/lib/hole");
 	SETTLE(3);
-	/* what's left of the first one goes piece by piece */
+	/* the rest of the first one is replaced piece by piece */
 	MMAP(100, 100, 11, 1, "/lib/b");
 	SETTLE(4);
 	MMAP(100, 100, 13, 1, "/lib/c");
@@ -396,14 +396,14 @@ SIDEBAND_TEST(comm)
 	COMM(100, 100, "second");
 	COMM(100, 100, "third");
 	settle();
-	/* the name that an exec gave has a meaning of its own */
+	/* the name from an exec is kept: it also says that there was an exec */
 	ASSERT_HELD(3);
 	PLAY();
 	ASSERT_COMM(100, 100, "third");
 	return TEST_OK;
 }
 
-/* What a sample of the ring can be older than is not dropped */
+/* A record is not dropped while a sample in the ring may be older than its successor */
 SIDEBAND_TEST(not_yet)
 {
 	u64 round, time;
@@ -413,7 +413,7 @@ SIDEBAND_TEST(not_yet)
 	COMM(100, 100, "c");
 	SETTLE(1);
 
-	/* the ring has records of the round after it: as old as it is */
+	/* the ring has records of the next round, which may be as old */
 	COMM(100, 100, "d");
 	round = now;
 	sideband_store__prune(store, round + 1, now);
@@ -423,7 +423,7 @@ SIDEBAND_TEST(not_yet)
 	sideband_store__prune(store, now + 2, now + 2);
 	SETTLE(1);
 
-	/* rounds are no matter as long as the time is within the lag */
+	/* within the lag, nothing is dropped, whatever the round is */
 	time = now * STEP;
 	now += 10;
 	AT(time, COMM(100, 100, "f"));
@@ -458,13 +458,13 @@ SIDEBAND_TEST(inherit)
 	ASSERT_COMM(100, 100, "changed");
 	ASSERT_MAP(100, 100, 2, "/bin/changed");
 
-	/* nobody needs them any more */
+	/* the inherited records aren't needed any more */
 	EXEC(300, "child");
 	SETTLE(5);
 	return TEST_OK;
 }
 
-/* A thread is named like who has created it, whatever that one is named later */
+/* A thread inherits the name of its creator, even if the creator is renamed later */
 SIDEBAND_TEST(threads)
 {
 	START(100, "main");
@@ -481,7 +481,7 @@ SIDEBAND_TEST(threads)
 	return TEST_OK;
 }
 
-/* The process lives until the last of its threads exits, whichever that is */
+/* A process lives until the last of its threads exits, which need not be the leader */
 SIDEBAND_TEST(exits)
 {
 	START(100, "main");
@@ -500,8 +500,8 @@ SIDEBAND_TEST(exits)
 	return TEST_OK;
 }
 
-/* Of whole lives only what they leave behind is of interest */
-SIDEBAND_TEST(short_lives)
+/* Processes whose records are due from fork to exit: only what others inherit is kept */
+SIDEBAND_TEST(short_lived)
 {
 	/* nothing */
 	START(100, "alone");
@@ -530,18 +530,18 @@ SIDEBAND_TEST(short_lives)
 	ASSERT_COMM(300, 301, "leader");
 	ASSERT_COMM(400, 400, "after");
 
-	/* its pid was another's before, whose exit was lost */
+	/* its pid belonged to another process, whose exit was lost */
 	FORK(400, 400, 1, 1);
 	EXIT(400, 400);
-	/* or another's thread */
+	/* or to another process's thread */
 	THREAD(202, 500);
 	FORK(500, 500, 1, 1);
 	EXIT(500, 500);
-	/* or is one then */
+	/* or belongs to one later */
 	FORK(501, 501, 1, 1);
 	EXIT(501, 501);
 	THREAD(202, 501);
-	/* it is told of with a pid of a namespace that can't see it */
+	/* its record has a pid of 0: perf's pid namespace doesn't have it */
 	EXIT(0, 0);
 	settle();
 	ASSERT_PROCESSES(2);
@@ -549,17 +549,17 @@ SIDEBAND_TEST(short_lives)
 	return TEST_OK;
 }
 
-/* A life is over with the last thread, if of each is told all from fork to exit */
+/* A process is short-lived if the records of all its threads are due from fork to exit */
 SIDEBAND_TEST(short_threads)
 {
-	/* all over */
+	/* all threads have ended */
 	START(100, "all");
 	THREAD(100, 101);
 	COMM(100, 101, "worker");
 	EXIT(100, 100);
 	MMAP(100, 101, 1, 1, "/bin/all");
 	EXIT(100, 101);
-	/* but for a child of a thread */
+	/* all threads have ended, but one has a child */
 	START(200, "leader");
 	MMAP(200, 200, 1, 1, "/bin/leader");
 	THREAD(200, 201);
@@ -567,18 +567,18 @@ SIDEBAND_TEST(short_threads)
 	FORK(202, 202, 200, 201);
 	EXIT(200, 201);
 	EXIT(200, 200);
-	/* one exit is told twice, so one thread lives */
+	/* one exit is recorded twice, and one thread is alive */
 	START(300, "twice");
 	THREAD(300, 301);
 	THREAD(300, 302);
 	EXIT(300, 300);
 	EXIT(300, 301);
 	EXIT(300, 301);
-	/* the fork of a thread was lost, that lives */
+	/* a thread is alive, but its fork was lost */
 	START(400, "leader");
 	COMM(400, 401, "lost");
 	EXIT(400, 400);
-	/* a thread with the id of a process, whose exit was lost */
+	/* a thread with the id of a process whose exit was lost */
 	START(500, "replaced");
 	START(510, "replaces");
 	THREAD(510, 500);
@@ -592,12 +592,12 @@ SIDEBAND_TEST(short_threads)
 	ASSERT_MAP(202, 202, 1, "/bin/leader");
 	ASSERT_COMM(400, 401, "lost");
 
-	/* the same, but that process is known before */
+	/* the same, but that process was known before */
 	START(520, "replaces");
 	THREAD(520, 202);
 	EXIT(520, 202);
 	EXIT(520, 520);
-	/* processes with the ids of threads: of one that is over, of two whose exits were lost */
+	/* processes with the ids of threads: one has exited, the exits of two were lost */
 	START(600, "first");
 	THREAD(600, 601);
 	THREAD(600, 602);
@@ -617,22 +617,22 @@ SIDEBAND_TEST(short_threads)
 	return TEST_OK;
 }
 
-/* A thread that lives keeps its process, whatever is not told of it, or of another */
-SIDEBAND_TEST(living_threads)
+/* A process is kept while one of its threads is alive, even if some records are missing */
+SIDEBAND_TEST(live_threads)
 {
-	/* it was another's before, whose exit was lost */
+	/* the thread's id belonged to another process, whose exit was lost */
 	START(100, "before");
 	START(110, "after");
 	THREAD(100, 101);
 	COMM(110, 101, "moved");
 	EXIT(110, 110);
 	EXIT(100, 100);
-	/* its id was a process's */
+	/* the thread's id belonged to a process */
 	START(200, "replaced");
 	START(210, "replaces");
 	THREAD(210, 200);
 	EXIT(210, 210);
-	/* it comes when the process seems to be over */
+	/* the thread's fork comes after the process's exit */
 	START(300, "first");
 	EXIT(300, 300);
 	THREAD(300, 301);
@@ -645,7 +645,7 @@ SIDEBAND_TEST(living_threads)
 	return TEST_OK;
 }
 
-/* A thread's exec: it becomes the leader, which is told to have exited before */
+/* A thread that execs becomes the leader, after an EXIT of the old leader */
 SIDEBAND_TEST(exec_of_thread)
 {
 	FORK(100, 100, 1, 1);
@@ -663,7 +663,7 @@ SIDEBAND_TEST(exec_of_thread)
 	return TEST_OK;
 }
 
-/* Also if the record of an exit was lost */
+/* A new owner of an id replaces the old one, even if an exit was lost */
 SIDEBAND_TEST(reuse)
 {
 	START(100, "old");
@@ -687,8 +687,9 @@ SIDEBAND_TEST(reuse)
 }
 
 /*
- * Mappings of a dead process are kept for its child alone. Its pid was a thread's
- * of another process before: that must not get them, where a file has it still.
+ * Mappings of a dead process are kept for its child only. Its pid belonged to a thread
+ * of another process before. A file may still have that thread, and must not give it the
+ * mappings.
  */
 SIDEBAND_TEST(earlier_owner)
 {
@@ -715,7 +716,7 @@ SIDEBAND_TEST(earlier_owner)
 	return TEST_OK;
 }
 
-/* A thread that has forked and exited, of a process whose pid was used before */
+/* A thread forks and exits. Its pid and tid were used before. */
 SIDEBAND_TEST(earlier_creator)
 {
 	FORK(100, 100, 1, 1);
@@ -738,7 +739,7 @@ SIDEBAND_TEST(earlier_creator)
 	return TEST_OK;
 }
 
-/* Processes that were there before: nobody has seen their fork */
+/* Processes from before the recording: there is no FORK */
 SIDEBAND_TEST(unknown)
 {
 	COMM(100, 100, "unknown");
@@ -770,7 +771,7 @@ SIDEBAND_TEST(untimed)
 	return TEST_OK;
 }
 
-/* A round reads CPU by CPU, so a child's records can come before its FORK */
+/* A round reads CPU by CPU, so a child's records can arrive before its FORK */
 SIDEBAND_TEST(ragged)
 {
 	AT(STEP + 2, EXIT(100, 100));
@@ -803,7 +804,7 @@ SIDEBAND_TEST(kernel_code)
 	TEXT_POKE(0x1010, 1, 3);
 	TEXT_POKE(0x3000, 5, 4);
 	SETTLE(5);
-	/* with the code its changes go */
+	/* without the code, its changes are dropped */
 	KSYMBOL(0x1000, GONE);
 	SETTLE(2);
 	KSYMBOL(0x2000, 0);
@@ -844,7 +845,7 @@ SIDEBAND_TEST(by_id)
 	return TEST_OK;
 }
 
-/* What the header says of a BPF program is needed as long as ring or file has samples of it */
+/* The header describes a BPF program as long as ring or file may have samples of it */
 SIDEBAND_TEST(bpf)
 {
 	forgotten_bpf = 0;
@@ -876,7 +877,7 @@ SIDEBAND_TEST(append)
 	COMM(100, 100, "after");
 	sideband_store__end_write(store, true);
 	ASSERT_NEW(1);
-	/* the file has the symbol: it must learn that it's gone */
+	/* the file has the symbol, so it needs the record that the symbol is gone */
 	KSYMBOL(0x1000, GONE);
 	settle();
 	ASSERT_NEW(3);
@@ -892,7 +893,7 @@ static int fail_later(void *arg, const union perf_event *event __maybe_unused)
 	return (*(int *)arg)-- ? 0 : -EIO;
 }
 
-/* Whichever record can't be taken, there the dump ends, and says why */
+/* When the callback fails, the dump ends and returns the error */
 SIDEBAND_TEST(failing_dump)
 {
 	int i, nr, left;
@@ -915,7 +916,7 @@ SIDEBAND_TEST(failing_dump)
 	return TEST_OK;
 }
 
-/* @arg: the last one's, and the one before it */
+/* @arg: the times of the last two records */
 static int add_time(void *arg, const union perf_event *event)
 {
 	u64 *times = arg;
@@ -925,7 +926,7 @@ static int add_time(void *arg, const union perf_event *event)
 	return 0;
 }
 
-/* What is held takes memory, what isn't takes none; and how much it was is known */
+/* @bytes grows and shrinks with the records, and @max_bytes is its maximum */
 SIDEBAND_TEST(memory)
 {
 	u64 most;
@@ -944,7 +945,7 @@ SIDEBAND_TEST(memory)
 	TEST_ASSERT_VAL("less", stats()->bytes < most);
 	TEST_ASSERT_VAL("at most", stats()->max_bytes >= most);
 
-	/* of a pile of records not much is left when they have come and gone a few at a time */
+	/* after a pile of records, memory shrinks when only a few at a time are pending */
 	for (i = 0; i < 20000; i++)
 		COMM(100, 100, "piled up");
 	most = stats()->bytes;
@@ -959,7 +960,7 @@ SIDEBAND_TEST(memory)
 	return TEST_OK;
 }
 
-/* What a record tells of its time, if it has room for it; and no time is before all others */
+/* A record without room for a time stamp has none, and comes first in a dump */
 SIDEBAND_TEST(times)
 {
 	struct {
@@ -985,14 +986,14 @@ SIDEBAND_TEST(times)
 	sideband_store__set_back(own, STEP);
 	TEST_ASSERT_VAL("dump", !sideband_store__dump(own, SIDEBAND_DUMP_ALL, add_time, dumped));
 	TEST_ASSERT_VAL("none is first", !dumped[0]);
-	TEST_ASSERT_VAL("as the clock tells it now", dumped[1] == 4 * STEP);
+	TEST_ASSERT_VAL("time of the present clock", dumped[1] == 4 * STEP);
 	sideband_store__delete(own);
-	/* there may be none */
+	/* NULL is allowed */
 	sideband_store__delete(NULL);
 	return TEST_OK;
 }
 
-/* Read much too late, so applied to a state that is newer than they are */
+/* Records that arrive so late that the state is newer */
 SIDEBAND_TEST(late)
 {
 	u64 before = now * STEP, between;
@@ -1015,7 +1016,7 @@ SIDEBAND_TEST(late)
 	ASSERT_MAP(100, 100, 1, "");
 	ASSERT_MAP(100, 100, 2, "/bin/new");
 
-	/* an exec that ends none of what came after it */
+	/* a late exec must not end newer threads and mappings */
 	FORK(200, 200, 1, 1);
 	between = now * STEP + 1;
 	THREAD(200, 201);
@@ -1028,7 +1029,7 @@ SIDEBAND_TEST(late)
 	return TEST_OK;
 }
 
-/* What comes after the clock was set back is newer all the same */
+/* Records from after the clock was set back are newer, whatever their times are */
 SIDEBAND_TEST(set_back)
 {
 	u64 by;
@@ -1055,25 +1056,25 @@ SIDEBAND_TEST(set_back)
 	return TEST_OK;
 }
 
-/* What was found to be gone by the last settle() is so when all that came then is settled */
+/* A task that the last settle() found to be gone ends when the next round is applied */
 static void settle_gone(void)
 {
 	settle();
 	settle();
 }
 
-static bool thousands(u64 id)
+static bool is_from_1000(u64 id)
 {
 	return id >= 1000;
 }
 
-/* Ends that no record tells: what is held is what lives, and as much again */
-SIDEBAND_TEST(untold_ends)
+/* Ends that are not recorded: the store holds at most as many dead tasks as live ones */
+SIDEBAND_TEST(unrecorded_ends)
 {
 	u64 most = 0;
 	u32 id;
 
-	is_gone = thousands;
+	is_gone = is_from_1000;
 	START(100, "lives");
 	MMAP(100, 100, 1, 1, "/bin/lives");
 	for (id = 1000; id < 9000; id++) {
@@ -1091,8 +1092,8 @@ SIDEBAND_TEST(untold_ends)
 	return TEST_OK;
 }
 
-/* Who lives is asked for when it comes to be known, and not again and again */
-SIDEBAND_TEST(living)
+/* Live tasks are checked a limited number of times */
+SIDEBAND_TEST(live_tasks)
 {
 	int i;
 
@@ -1108,31 +1109,31 @@ SIDEBAND_TEST(living)
 
 static u64 gone_id;
 
-static bool this_one(u64 id)
+static bool is_gone_id(u64 id)
 {
 	return id == gone_id;
 }
 
-/* The system knows all but @id */
-static void gone_is(u64 id)
+/* Let the system have all ids but @id */
+static void set_gone(u64 id)
 {
 	gone_id = id;
-	is_gone = this_one;
+	is_gone = is_gone_id;
 }
 
-/* The ring can have samples of what is gone: of the time before, and late ones */
+/* The ring can have samples of tasks that are gone: older ones, and late ones */
 SIDEBAND_TEST(not_yet_gone)
 {
 	u64 round, time;
 
-	gone_is(100);
+	set_gone(100);
 	START(100, "ends");
 	SETTLE(2);
 	round = now;
 	time = now * STEP;
 	sideband_store__prune(store, round + 2, round + 2);
 	ASSERT_HELD(2);
-	/* read by the round after it was asked, and so it may have been before */
+	/* read by the round after the check, so it may be from before the check */
 	AT(time + STEP, COMM(1, 1, "other"));
 	now = round + 10;
 	sideband_store__prune(store, round + 3, now);
@@ -1146,10 +1147,10 @@ SIDEBAND_TEST(not_yet_gone)
 	return TEST_OK;
 }
 
-/* What it has left behind is pending when it is gone: a child that inherits */
+/* When a task is gone, its child that inherits is still pending */
 SIDEBAND_TEST(gone_parent)
 {
-	gone_is(100);
+	set_gone(100);
 	START(100, "parent");
 	MMAP(100, 100, 1, 1, "/bin/parent");
 	settle();
@@ -1162,10 +1163,10 @@ SIDEBAND_TEST(gone_parent)
 	return TEST_OK;
 }
 
-/* Gone, told of once more, and gone again: what is pending then is waited for anew */
+/* Gone, mentioned by a record, and gone again: wait for the records pending then */
 SIDEBAND_TEST(gone_again)
 {
-	gone_is(100);
+	set_gone(100);
 	START(100, "parent");
 	settle_gone();
 	ASSERT_TASKS(1);
@@ -1173,7 +1174,7 @@ SIDEBAND_TEST(gone_again)
 	MMAP(100, 100, 1, 1, "/bin/again");
 	START(300, "other");
 	settle();
-	/* not due yet in the next one */
+	/* not due yet in the next settle() */
 	AT((now + 2) * STEP - 1, FORK(200, 200, 100, 100));
 	settle_gone();
 	ASSERT_TASKS(2);
@@ -1183,13 +1184,13 @@ SIDEBAND_TEST(gone_again)
 	return TEST_OK;
 }
 
-/* Who is told of after the system was asked, is another one with its pid */
+/* A record from after the check is about another task with the same pid */
 SIDEBAND_TEST(gone_and_back)
 {
-	gone_is(100);
+	set_gone(100);
 	START(100, "before");
 	settle();
-	/* neither the fork was recorded */
+	/* the fork was not recorded either */
 	is_gone = NULL;
 	EXEC(100, "after");
 	MMAP(100, 100, 1, 1, "/bin/after");
@@ -1200,10 +1201,10 @@ SIDEBAND_TEST(gone_and_back)
 	return TEST_OK;
 }
 
-/* A thread's end is not its process's, and nor is the leader's */
+/* The end of one thread is not the end of its process, not even the leader's */
 SIDEBAND_TEST(gone_threads)
 {
-	gone_is(101);
+	set_gone(101);
 	START(100, "leader");
 	THREAD(100, 101);
 	THREAD(100, 102);
@@ -1211,14 +1212,14 @@ SIDEBAND_TEST(gone_threads)
 	settle_gone();
 	ASSERT_TASKS(2);
 	EXIT(100, 100);
-	gone_is(102);
+	set_gone(102);
 	START(200, "other");
 	START(201, "other");
 	settle();
 	settle_gone();
 	ASSERT_TASKS(3);
-	/* which is found to be so when others come */
-	gone_is(100);
+	/* further tasks make the store check these */
+	set_gone(100);
 	START(202, "other");
 	START(203, "other");
 	START(204, "other");
@@ -1228,10 +1229,10 @@ SIDEBAND_TEST(gone_threads)
 	return TEST_OK;
 }
 
-/* A thread that execs gets its leader's tid, and nothing tells of it until that is done */
+/* A thread that execs gets its leader's tid. There is no record of it before the exec is done. */
 SIDEBAND_TEST(gone_for_exec)
 {
-	gone_is(101);
+	set_gone(101);
 	START(100, "asked");
 	THREAD(100, 101);
 	EXIT(100, 100);
@@ -1248,7 +1249,7 @@ SIDEBAND_TEST(gone_for_exec)
 	return TEST_OK;
 }
 
-/* Code at ever new addresses: the oldest goes, but of the program itself last */
+/* Code at ever new addresses: the oldest is dropped, mappings of files last */
 SIDEBAND_TEST(many_maps)
 {
 	u64 page, nr = SIDEBAND_MAX_MAPS;
@@ -1269,7 +1270,7 @@ SIDEBAND_TEST(many_maps)
 	ASSERT_MAP(100, 100, 10 + 2 * (2 * nr - 1), "//anon");
 	ASSERT_MAP(100, 100, 10 + 2 * nr, "");
 	ASSERT_MAP(100, 100, 10 + 2 * (nr + 2), "/memfd:code (deleted)");
-	/* and then of the program, too */
+	/* if there are only mappings of files, drop those */
 	for (page = 0; page < nr; page++)
 		MMAP(200, 200, 10 + 2 * page, 1, "/lib/a");
 	settle();
@@ -1277,7 +1278,7 @@ SIDEBAND_TEST(many_maps)
 	return TEST_OK;
 }
 
-/* Kernel code that goes without a word, and cgroups that nobody can ask for */
+/* Text changes and cgroups whose ends are never known */
 SIDEBAND_TEST(many_objects)
 {
 	int i;
@@ -1303,38 +1304,38 @@ static struct test_case tests__sideband_store[] = {
 	TEST_CASE("sizes of records", sizes),
 	TEST_CASE("exec", exec),
 	TEST_CASE("overlapping mappings", overlap),
-	TEST_CASE("names", comm),
-	TEST_CASE("what the ring may need", not_yet),
+	TEST_CASE("names of tasks", comm),
+	TEST_CASE("records that the ring may need", not_yet),
 	TEST_CASE("fork without exec", inherit),
 	TEST_CASE("threads", threads),
 	TEST_CASE("exits", exits),
-	TEST_CASE("short lives", short_lives),
-	TEST_CASE("short lives of threads", short_threads),
-	TEST_CASE("threads that live on", living_threads),
+	TEST_CASE("short-lived processes", short_lived),
+	TEST_CASE("short-lived threads", short_threads),
+	TEST_CASE("processes with a live thread", live_threads),
 	TEST_CASE("exec of a thread", exec_of_thread),
 	TEST_CASE("reuse of ids", reuse),
 	TEST_CASE("earlier owner of an id", earlier_owner),
-	TEST_CASE("earlier thread that forks", earlier_creator),
+	TEST_CASE("reuse of a creator's id", earlier_creator),
 	TEST_CASE("tasks without a fork", unknown),
 	TEST_CASE("synthesized records", untimed),
 	TEST_CASE("records out of order", ragged),
-	TEST_CASE("records that come late", late),
+	TEST_CASE("records that arrive late", late),
 	TEST_CASE("a clock that is set back", set_back),
 	TEST_CASE("kernel symbols and text pokes", kernel_code),
-	TEST_CASE("records with an id", by_id),
+	TEST_CASE("objects with an id", by_id),
 	TEST_CASE("BPF programs", bpf),
 	TEST_CASE("dumps appended to a file", append),
 	TEST_CASE("dumps that fail", failing_dump),
 	TEST_CASE("memory", memory),
-	TEST_CASE("times", times),
-	TEST_CASE("ends that are not told", untold_ends),
-	TEST_CASE("asking for what lives", living),
-	TEST_CASE("samples of what is gone", not_yet_gone),
-	TEST_CASE("children of what is gone", gone_parent),
-	TEST_CASE("children of what is gone twice", gone_again),
-	TEST_CASE("pids of what is gone", gone_and_back),
+	TEST_CASE("time stamps", times),
+	TEST_CASE("ends that are not recorded", unrecorded_ends),
+	TEST_CASE("checks of live tasks", live_tasks),
+	TEST_CASE("samples of tasks that are gone", not_yet_gone),
+	TEST_CASE("children of tasks that are gone", gone_parent),
+	TEST_CASE("children of tasks that are gone twice", gone_again),
+	TEST_CASE("pids of tasks that are gone", gone_and_back),
 	TEST_CASE("threads that are gone", gone_threads),
-	TEST_CASE("threads that are gone, for they exec", gone_for_exec),
+	TEST_CASE("threads that are gone because they exec", gone_for_exec),
 	TEST_CASE("too many mappings", many_maps),
 	TEST_CASE("too many objects", many_objects),
 	{ .name = NULL, }

@@ -76,7 +76,7 @@ void evsel__apply_aux_action(struct evsel *evsel, enum aux_action action)
 
 	/*
 	 * -F and -c are meant for counters. A gate on a tracepoint or a
-	 * breakpoint acts every time, otherwise it would miss its window.
+	 * breakpoint has to act on every hit, or it misses its window.
 	 */
 	if (action != AUX_ACTION_START_PAUSED && evsel__counts_occurrences(evsel) &&
 	    !evsel__get_config_term(evsel, PERIOD) && !evsel__get_config_term(evsel, FREQ)) {
@@ -108,7 +108,7 @@ static int evsel__nr_aux_actions(struct evsel *evsel)
 	return nr;
 }
 
-/* A gate in braces stays there: is that group led by an AUX area event? */
+/* A gate in braces stays in that group. An AUX area event must lead it. */
 static int check_gate_group(struct evsel *evsel, struct evsel *aux, char *msg, size_t size)
 {
 	struct evsel *leader = evsel__leader(evsel);
@@ -152,7 +152,7 @@ static int check_gate(struct evsel *evsel, struct evsel *aux, const char *name,
 
 	if ((period && !period->val.period) || (freq && !freq->val.freq))
 		return misuse(evsel, msg, size,
-			      "with %s=0 it never overflows, so it never can %s",
+			      "with %s=0 it never overflows, so it can never %s",
 			      period ? "period" : "freq", name);
 
 	return check_gate_group(evsel, aux, msg, size);
@@ -190,7 +190,7 @@ static struct evsel *evsel__last_member(struct evsel *leader)
 	return last;
 }
 
-/* The members of a group must be neighbours: put @evsel behind the last one */
+/* The members of a group must be adjacent: put @evsel after the last one */
 static void evsel__join_group(struct evsel *evsel, struct evsel *leader)
 {
 	struct evsel *last = evsel__last_member(leader);
@@ -226,7 +226,7 @@ int aux_action__try_open(struct perf_event_attr *attr)
 
 	attr->size = sizeof(*attr);
 	attr->disabled = 1;
-	/* A PMU may refuse these, and they make no difference here */
+	/* A PMU may refuse these. They make no difference to the probe. */
 	attr->exclude_guest = 0;
 	attr->exclude_host = 0;
 
@@ -251,9 +251,9 @@ static int try_attr(struct perf_event_attr *attr)
 }
 
 /*
- * An event that cannot be paused is refused with EOPNOTSUPP by a kernel that
- * knows what is asked for. For one that doesn't, the bit is reserved: EINVAL,
- * or E2BIG if its struct perf_event_attr ends before it.
+ * A kernel with support refuses an event that cannot be paused with EOPNOTSUPP.
+ * For a kernel without, the bit is reserved: EINVAL, or E2BIG if its struct
+ * perf_event_attr ends before it.
  */
 enum aux_action_support aux_action__kernel_support(int err)
 {
@@ -263,7 +263,7 @@ enum aux_action_support aux_action__kernel_support(int err)
 		return AUX_ACTION_SUPPORTED;
 	case EINVAL:
 	case E2BIG:
-		return AUX_ACTION_NOT_BY_KERNEL;
+		return AUX_ACTION_NO_KERNEL_SUPPORT;
 	default:
 		return AUX_ACTION_UNKNOWN;
 	}
@@ -279,7 +279,7 @@ static enum aux_action_support probe_kernel(void)
 	};
 	int err = try_attr(&attr);
 
-	/* What fails without the bit says nothing about the bit */
+	/* If it fails without the bit, the probe can't tell */
 	if (err)
 		return AUX_ACTION_UNKNOWN;
 
@@ -300,7 +300,7 @@ static enum aux_action_support probe_pmu(struct evsel *aux)
 	case 0:
 		return AUX_ACTION_SUPPORTED;
 	case EOPNOTSUPP:
-		return AUX_ACTION_NOT_BY_PMU;
+		return AUX_ACTION_NO_PMU_SUPPORT;
 	default:
 		return AUX_ACTION_UNKNOWN;
 	}
@@ -320,16 +320,16 @@ static const char *evsel__describe_pmu(struct evsel *evsel)
 	return pmu ? pmu->name : "of that event";
 }
 
-/* Put into @msg why @evsel cannot have its AUX action on the trace of @aux */
+/* Explain in @msg why @evsel cannot have its AUX action on the trace of @aux */
 static int describe_support(struct evsel *evsel, struct evsel *aux,
 			    enum aux_action_support support, char *msg, size_t size)
 {
 	switch (support) {
-	case AUX_ACTION_NOT_BY_KERNEL:
+	case AUX_ACTION_NO_KERNEL_SUPPORT:
 		return scnprintf(msg, size,
-				 "'%s': this kernel cannot pause and resume AUX area tracing. Boot one that can (Linux 6.13, or an older one with that feature added), or leave out aux-action",
+				 "'%s': this kernel cannot pause and resume AUX area tracing. Boot one that can (Linux 6.13, or an older one with a backport), or leave out aux-action",
 				 evsel__name(evsel));
-	case AUX_ACTION_NOT_BY_PMU:
+	case AUX_ACTION_NO_PMU_SUPPORT:
 		return scnprintf(msg, size,
 				 "'%s': this kernel can pause and resume AUX area tracing, but its driver of the PMU %s cannot. Leave out aux-action to trace without gates",
 				 evsel__name(evsel), evsel__describe_pmu(aux));
@@ -386,7 +386,7 @@ int evlist__prepare_aux_actions(struct evlist *evlist, struct record_opts *opts)
 
 bool evsel__aux_action_missing(struct evsel *evsel)
 {
-	return evsel->core.attr.aux_action && probe_kernel() == AUX_ACTION_NOT_BY_KERNEL;
+	return evsel->core.attr.aux_action && probe_kernel() == AUX_ACTION_NO_KERNEL_SUPPORT;
 }
 
 int evsel__aux_action_strerror(struct evsel *evsel, int err, char *msg, size_t size)

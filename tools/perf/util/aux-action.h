@@ -23,11 +23,11 @@ enum aux_action {
 enum aux_action_support {
 	/* pause and resume it */
 	AUX_ACTION_SUPPORTED,
-	/* not for this PMU, although the kernel knows pause and resume */
-	AUX_ACTION_NOT_BY_PMU,
-	/* nothing: the kernel has no pause and resume */
-	AUX_ACTION_NOT_BY_KERNEL,
-	/* the trial gave another error, opening the real event will tell */
+	/* the kernel supports pause and resume, the PMU's driver does not */
+	AUX_ACTION_NO_PMU_SUPPORT,
+	/* the kernel does not support pause and resume */
+	AUX_ACTION_NO_KERNEL_SUPPORT,
+	/* the probe failed for another reason; opening the real event will show it */
 	AUX_ACTION_UNKNOWN,
 };
 
@@ -44,43 +44,42 @@ void evsel__apply_aux_action(struct evsel *evsel, enum aux_action action);
 bool evsel__is_aux_gate(struct evsel *evsel);
 
 /*
- * Is the group of @leader there for the kernel, to find the AUX area event of
- * the gates in it? It is nothing to analyse together then.
+ * Does the group of @leader exist only so that the kernel finds the AUX area
+ * event of its gates? Then its members are not reported as a group.
  */
 bool evsel__leads_aux_gates(struct evsel *leader);
 
 /*
  * Move each event that pauses or resumes into the group of the AUX area event
- * before it. Return 0, or -EINVAL with what is wrong in @msg. Needs to know
- * which PMUs have an AUX area, i.e. comes after auxtrace_record__init().
+ * before it. Return 0, or -EINVAL with the reason in @msg. Call it after
+ * auxtrace_record__init(), which finds out which PMUs have an AUX area.
  */
 int evlist__group_aux_gates(struct evlist *evlist, char *msg, size_t size);
 
 /*
- * Ask the kernel whether it can do what the aux-action terms want. Return 0
- * if it can or if the answer isn't clear, otherwise -EOPNOTSUPP with the
- * reason in @msg.
+ * Check that the kernel supports the events' aux-action terms. Return 0 if it
+ * does or if that is unknown, otherwise -EOPNOTSUPP with the reason in @msg.
  */
 int evlist__check_aux_actions(struct evlist *evlist, char *msg, size_t size);
 
-/* All of the above for 'perf record'. Prints what is wrong. */
+/* All of the above for 'perf record'. Prints an error message. */
 int evlist__prepare_aux_actions(struct evlist *evlist, struct record_opts *opts);
 
-/* What the answer of the kernel to a trial means: 0 or an errno */
+/* Interpret the result of a probe, 0 or an errno */
 enum aux_action_support aux_action__kernel_support(int err);
 
 /*
- * Say why opening @evsel failed with @err, if it has to do with its AUX
- * action. Return the length of the text in @msg, 0 if it hasn't.
+ * If opening @evsel failed with @err because of its AUX action, explain that in
+ * @msg. Return the length of the text, 0 if there is another cause.
  */
 int evsel__aux_action_strerror(struct evsel *evsel, int err, char *msg, size_t size);
 
-/* Can @evsel fail because the kernel knows nothing of aux-action? */
+/* Has @evsel an AUX action, and does the kernel not support them? */
 bool evsel__aux_action_missing(struct evsel *evsel);
 
 /*
- * Open a disabled event of this process to see whether the kernel can. What
- * isn't permitted is left out of @attr. Return a descriptor, or -errno.
+ * Open a disabled event on this process to probe for support. Without permission
+ * to trace the kernel, exclude it in @attr. Return a descriptor, or -errno.
  */
 int aux_action__try_open(struct perf_event_attr *attr);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * aux-raw.c: record the AUX area of PMUs that have no decoder here, and show
- * what was recorded as bytes.
+ * aux-raw.c: record the AUX area of PMUs that perf has no decoder for, and dump
+ * the recorded data as bytes.
  *
- * There is no PERF_RECORD_AUXTRACE_INFO in such files. It would need a type,
- * and tools refuse a file with a type that they don't know. Without it, those
- * that don't know about raw data can read the rest of it with --no-itrace.
+ * Such files have no PERF_RECORD_AUXTRACE_INFO. It would need a type, and tools
+ * refuse a file with an unknown type. Without it, a perf that doesn't know raw
+ * data can read the rest of the file with --no-itrace.
  */
 
 #include <errno.h>
@@ -44,14 +44,14 @@
 struct aux_raw_recording {
 	struct auxtrace_record	itr;
 	struct evsel		*evsel;
-	/* by mmap index: has the area been full, so that its start is unknown? */
+	/* by mmap index: has the area wrapped, so that its oldest data is overwritten? */
 	bool			*wrapped;
 	int			nr_wrapped;
 };
 
 /*
- * The kernel says EOPNOTSUPP if the event's PMU has no AUX area, whatever the
- * size. If the driver doesn't like the size, it says something else.
+ * mmap() fails with EOPNOTSUPP if the event's PMU has no AUX area, whatever the
+ * size. If the driver doesn't support the size, it fails with another error.
  */
 static bool fd__has_aux_area(int fd)
 {
@@ -78,8 +78,8 @@ static bool fd__has_aux_area(int fd)
 }
 
 /*
- * sysfs doesn't tell which PMUs have an AUX area, so try with an event like
- * @evsel. It is never enabled. The types that the ABI numbers have none.
+ * sysfs doesn't say which PMUs have an AUX area. So try to map one with an event
+ * like @evsel, which is never enabled. PMUs with a fixed type have none.
  */
 static bool evsel__has_aux_area(struct evsel *evsel)
 {
@@ -147,7 +147,7 @@ static int check_sizes(struct evlist *evlist, struct record_opts *opts)
 	return 0;
 }
 
-/* aux_offset is in the control page, and that of such a buffer is read-only. */
+/* aux_offset is in the control page, which is read-only for such a buffer */
 static int check_overwrite(struct evsel *aux, struct record_opts *opts)
 {
 	struct evsel_config_term *term = evsel__get_config_term(aux, OVERWRITE);
@@ -160,7 +160,7 @@ static int check_overwrite(struct evsel *aux, struct record_opts *opts)
 	return -EINVAL;
 }
 
-/* So that the program's mappings are known, although it has no other samples */
+/* Record the program's mappings, even if there is no other event */
 static int add_tracking_event(struct evlist *evlist)
 {
 	struct evsel *evsel;
@@ -262,9 +262,9 @@ static bool *area__wrapped(struct aux_raw_recording *raw, int idx)
 }
 
 /*
- * The kernel hands out the area filled with zeros, so anything else behind
- * the write position is older than what is before it. A trace of nothing but
- * zeros looks as if it had not wrapped yet: then the oldest data are missing.
+ * The kernel zeroes the area when it is mapped. So non-zero data after the write
+ * position is left from an earlier pass: the area has wrapped. If that data is
+ * all zeros, a wrap goes unnoticed, and the snapshot lacks the oldest data.
  */
 static bool area__is_zero(const unsigned char *data, size_t from, size_t to)
 {
@@ -279,9 +279,9 @@ static bool area__is_zero(const unsigned char *data, size_t from, size_t to)
  * In overwrite mode, *head is an offset in the area. The caller copies what
  * is between *old and *head, and takes both modulo the size of the area.
  *
- * As long as the area has not wrapped, the new data are exactly those since
- * the last snapshot. Later there is no telling how often it has wrapped since
- * then: take all of it, rather some data twice than none.
+ * Until the area wraps, the new data is exactly what is between the two. After
+ * that it is unknown how often the area wrapped since the last snapshot. So take
+ * all of it: some data may be recorded twice, but none is missing.
  */
 static int aux_raw_find_snapshot(struct auxtrace_record *itr, int idx,
 				 struct auxtrace_mmap *mm, unsigned char *data,
@@ -303,7 +303,7 @@ static int aux_raw_find_snapshot(struct auxtrace_record *itr, int idx,
 	return 0;
 }
 
-/* Nothing decodes the data, so nothing relates them to a clock */
+/* Nothing decodes the data, so there is no clock to relate it to */
 static u64 aux_raw_reference(struct auxtrace_record *itr __maybe_unused)
 {
 	return 0;
@@ -414,7 +414,7 @@ s64 aux_raw__process_auxtrace(struct perf_session *session, union perf_event *ev
 	u64 size = event->auxtrace.size, done = 0;
 	unsigned char buf[4096];
 
-	/* The reader of a file steps over the data, that of a pipe cannot */
+	/* The caller skips the data in a file, but can't do so in a pipe */
 	if (!dump_trace && !perf_data__is_pipe(session->data))
 		return size;
 

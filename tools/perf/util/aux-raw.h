@@ -11,14 +11,14 @@ struct perf_session;
 union perf_event;
 
 /*
- * Record an AUX area event that no other part of the tool knows. Return NULL
- * if @evlist has none (*err is 0), or if it cannot be recorded (*err < 0).
+ * Record an AUX area event that perf has no decoder for. Return NULL if @evlist
+ * has none (*err is 0), or if it cannot be recorded (*err < 0).
  */
 struct auxtrace_record *aux_raw_recording_init(struct evlist *evlist, int *err);
 
 /*
- * Read past the data of a PERF_RECORD_AUXTRACE that has no decoder, and print
- * them if dumping. Return their size, or -errno.
+ * Read the data of a PERF_RECORD_AUXTRACE that has no decoder, and print it if
+ * dumping. Return its size, or -errno.
  */
 s64 aux_raw__process_auxtrace(struct perf_session *session, union perf_event *event);
 

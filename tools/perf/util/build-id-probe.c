@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Find out whether the kernel keeps build-ids apart; see build-id-probe.h */
+/* Probe whether one event's build-ids show up in other events; see build-id-probe.h */
 #include <fcntl.h>
 #include <unistd.h>
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 #include "build-id-probe.h"
 #include "perf-sys.h"
 
-/* An event and its buffer, of one page */
+/* An event and its buffer of one page */
 struct probe {
 	int				fd;
 	struct perf_event_mmap_page	*buffer;
@@ -45,7 +45,7 @@ static void probe__close(struct probe *probe)
 		close(probe->fd);
 }
 
-/* Of the few records that are there: does one say that it has a build-id? */
+/* Is there a record that claims to have a build-id? The few records fit into the buffer. */
 static bool probe__has_build_id(const struct probe *probe)
 {
 	u64 pos = 0, head = __atomic_load_n(&probe->buffer->data_head, __ATOMIC_ACQUIRE);
@@ -62,7 +62,7 @@ static bool probe__has_build_id(const struct probe *probe)
 	return false;
 }
 
-/* A mapping of code that has a build-id */
+/* Map code that has a build-id, to get a record of it */
 static void map_program(void)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -76,7 +76,10 @@ static void map_program(void)
 
 bool perf_can_record_build_id_alone(void)
 {
-	/* Whichever order the kernel goes through them: another is behind the one that asks */
+	/*
+	 * The kernel spoils the events that it visits after the one that asks. With one
+	 * opened before and one after that, the order of its visits doesn't matter.
+	 */
 	struct probe probes[3];
 	bool open = true, alone;
 	unsigned int i;

@@ -5,13 +5,13 @@
 #include <stdbool.h>
 
 /**
- * perf_can_record_build_id_alone - Do only those get build-ids who ask for them?
+ * perf_can_record_build_id_alone - Do only events that ask for build-ids get them?
  *
- * When one event asks for the build-ids of mappings, a kernel may tell events of other
- * recordings that they have one, in place of device and inode. Other versions of perf,
- * and whatever else reads these records, take that for true: of up to 255 bytes.
+ * When one event asks for the build-ids of mappings, some kernels also mark the MMAP2
+ * records of other events as having one, in place of device and inode. Other versions
+ * of perf, and other readers, then take these bytes for a build-id of up to 255 bytes.
  *
- * Return false also if the kernel can't tell any, or if it can't be found out.
+ * Return false if so, if the kernel has no build-ids, or if the probe fails.
  */
 bool perf_can_record_build_id_alone(void);
 

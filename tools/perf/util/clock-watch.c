@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Notice that a clock was set back; see clock-watch.h */
+/* Detect that a clock was set back; see clock-watch.h */
 #include <errno.h>
 #include <stdint.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <linux/time64.h>
 #include "clock-watch.h"
 
-/* Two clocks are read one after the other, and perf can be held up between */
+/* The two clocks can't be read at once, and perf can be preempted in between */
 #define PRECISION	((s64)NSEC_PER_MSEC)
 #define TRIES		100
 
@@ -20,7 +20,7 @@ static u64 now(clockid_t clockid)
 	return time.tv_sec * NSEC_PER_SEC + time.tv_nsec;
 }
 
-/* How far the clock is ahead, and when by CLOCK_MONOTONIC. false: it's not precise. */
+/* By how much is the clock ahead, and at which CLOCK_MONOTONIC? false: not precise. */
 static bool compare_to_monotonic(clockid_t clockid, s64 *ahead, u64 *at)
 {
 	unsigned int tries;
@@ -36,7 +36,7 @@ static bool compare_to_monotonic(clockid_t clockid, s64 *ahead, u64 *at)
 
 int clock_watch__init(struct clock_watch *watch, clockid_t clockid)
 {
-	/* It's there to be cancelled */
+	/* The timer never expires. It only reports that the clock was set. */
 	struct itimerspec never = {
 		.it_value.tv_sec = sizeof(time_t) > 4 ? INT64_MAX / NSEC_PER_SEC : INT32_MAX,
 	};
@@ -49,7 +49,7 @@ int clock_watch__init(struct clock_watch *watch, clockid_t clockid)
 	if (watch->fd < 0 || timerfd_settime(watch->fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET,
 					     &never, NULL))
 		return -errno;
-	compare_to_monotonic(clockid, &watch->ahead, &watch->seen);
+	compare_to_monotonic(clockid, &watch->ahead, &watch->checked);
 	return 0;
 }
 
@@ -59,24 +59,24 @@ void clock_watch__exit(struct clock_watch *watch)
 		close(watch->fd);
 }
 
-void clock_watch__look(struct clock_watch *watch, struct clock_step *step)
+void clock_watch__check(struct clock_watch *watch, struct clock_step *step)
 {
 	u64 at, expirations;
 	s64 ahead;
 
 	if (watch->fd < 0)
 		return;
-	/* It says ECANCELED once for each time that the clock was set, by however little */
+	/* Fails with ECANCELED once after each setting of the clock, however small the step */
 	if (read(watch->fd, &expirations, sizeof(expirations)) < 0)
 		errno = 0;
 	if (!compare_to_monotonic(watch->clockid, &ahead, &at))
 		return;
 	if (ahead < watch->ahead - PRECISION) {
 		step->by += watch->ahead - ahead;
-		step->from = watch->seen + ahead;
+		step->from = watch->checked + ahead;
 	}
 	if (ahead < watch->ahead - PRECISION || ahead > watch->ahead + PRECISION)
 		watch->ahead = ahead;
-	watch->seen = at;
+	watch->checked = at;
 	step->to = at + ahead;
 }

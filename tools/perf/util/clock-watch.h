@@ -2,33 +2,32 @@
 #ifndef __PERF_CLOCK_WATCH_H
 #define __PERF_CLOCK_WATCH_H 1
 
-/* Notice that the clock that events have their times from was set back */
+/* Detect that the clock of the events' time stamps was set back */
 #include <linux/types.h>
 #include <stdbool.h>
 #include <time.h>
 
 /**
- * struct clock_watch - A clock, as it was last seen
+ * struct clock_watch - State of a clock at the last check
  * @clockid: the clock
- * @fd:      readable when it was set; -1: it can't be
- * @ahead:   of CLOCK_MONOTONIC, by so many nanoseconds
- * @seen:    when, by CLOCK_MONOTONIC
+ * @fd:      readable after the clock was set; -1: the clock can't be set
+ * @ahead:   nanoseconds by which it was ahead of CLOCK_MONOTONIC
+ * @checked: CLOCK_MONOTONIC at the last check
  */
 struct clock_watch {
 	clockid_t	clockid;
 	int		fd;
 	s64		ahead;
-	u64		seen;
+	u64		checked;
 };
 
 /**
- * struct clock_step - How the clock was set back
- * @by:   so many nanoseconds, 0: it wasn't
- * @from: what it tells now of the time when it was last seen to be right
- * @to:   what it tells now
+ * struct clock_step - By how much the clock was set back
+ * @by:   in nanoseconds, 0: it wasn't set back
+ * @from: time of the last check before the step, by the clock as it is now
+ * @to:   time of the check that found the step, by the clock as it is now
  *
- * A time between these was taken after the clock was set, or as long before as it was
- * set back by.
+ * A time stamp from @from to @to was taken after the step, or up to @by before it.
  */
 struct clock_step {
 	u64	by;
@@ -39,7 +38,7 @@ struct clock_step {
 /* Return 0, also if @clockid can't be set, or -errno */
 int clock_watch__init(struct clock_watch *watch, clockid_t clockid);
 void clock_watch__exit(struct clock_watch *watch);
-/* Look at the clock, and add to @step what is found. Steps of a millisecond are none. */
-void clock_watch__look(struct clock_watch *watch, struct clock_step *step);
+/* Check the clock, and add a step back to @step. Steps of up to 1 ms are ignored. */
+void clock_watch__check(struct clock_watch *watch, struct clock_step *step);
 
 #endif /* __PERF_CLOCK_WATCH_H */

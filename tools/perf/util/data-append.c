@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Append records to a perf.data, so that it is whole at any time; see data-append.h */
+/* Append records to a perf.data, so that it is readable at any time; see data-append.h */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -17,14 +17,14 @@
 #include "debug.h"
 #include "session.h"
 
-/* All readers skip this one: it has had no meaning since 2013 */
+/* All readers skip this type: it has been obsolete since 2013 */
 #define FILLER_TYPE	PERF_RECORD_HEADER_EVENT_TYPE
 #define FILLER_MAX	((size_t)(UINT16_MAX & ~7))
 
-/* The page cache is quickest with writes that begin and end where its large folios do */
+/* Writes to the page cache are fastest if aligned to its large folios */
 #define WRITE_ALIGN	((u64)SZ_256K)
 
-/* Features that change while recording; build-ids most of all */
+/* Does the feature stay the same while recording? */
 static bool is_constant(int feat)
 {
 	switch (feat) {
@@ -66,7 +66,7 @@ static int pwrite_all(int fd, const void *buf, size_t size, u64 pos)
 	return 0;
 }
 
-/* Who gave us the pipe may have made it a non-blocking one */
+/* The pipe may have been made non-blocking by whoever opened it */
 static int wait_for_pipe(int fd)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
@@ -112,8 +112,9 @@ static int copy_constant(struct feat_copier *fc, int feat, struct feat_writer *f
 }
 
 /*
- * Have the features written into memory, for a file where they begin at @offset,
- * because what writes them takes a full disk for a feature that doesn't exist.
+ * Write the features to memory, as for a file in which they begin at @offset. In
+ * a file a full disk would go unnoticed: the code that writes a feature drops it
+ * on an error.
  */
 static int make_features(struct data_append *app, u64 offset, struct data_section *sec)
 {
@@ -125,7 +126,7 @@ static int make_features(struct data_append *app, u64 offset, struct data_sectio
 	if (fd < 0)
 		return -errno;
 
-	/* Those that could not be written last time may be there now */
+	/* Features that were dropped last time may be available now */
 	copy_features(app->session->header.adds_features, app->wanted);
 	err = perf_session__write_features(app->session, app->evlist, fd, offset, &copier.fc);
 	end = lseek(fd, 0, SEEK_END);
@@ -158,7 +159,7 @@ static int keep_constant_feature(struct data_append *app, int feat, struct data_
 	return 0;
 }
 
-/* From now on do without those that this system doesn't have, copy the others */
+/* Copy the constant features. Those that this system lacks aren't tried again. */
 static int keep_constant_features(struct data_append *app)
 {
 	struct perf_file_section *from = app->features.data;
@@ -178,7 +179,7 @@ static int keep_constant_features(struct data_append *app)
 	return 0;
 }
 
-/* The file's header, with all else as it is */
+/* Write the file's header with a new end of the data and new features, NULL: none */
 static int write_header(struct data_append *app, u64 end, const unsigned long *features)
 {
 	app->header.data.size = end - app->header.data.offset;
@@ -189,7 +190,7 @@ static int write_header(struct data_append *app, u64 end, const unsigned long *f
 	return pwrite_all(append_fd(app), &app->header, sizeof(app->header), 0);
 }
 
-/* Make records without a meaning out of what is between @from and @to */
+/* Turn the bytes between @from and @to into filler records */
 static int fill(struct data_append *app, u64 from, u64 to)
 {
 	int err = 0;
@@ -281,15 +282,15 @@ int data_append__reopen(struct data_append *app, const void *records, size_t siz
 	return err;
 }
 
-/* What follows the features. Fillers are multiples of 8 bytes long, records needn't be. */
-static u64 behind_features(const struct data_append *app)
+/* The position after the features, aligned, as the size of a filler is a multiple of 8 */
+static u64 after_features(const struct data_append *app)
 {
 	return app->end + roundup(app->features.size, sizeof(u64));
 }
 
 void data_append__begin(struct data_append *app)
 {
-	app->pos = behind_features(app);
+	app->pos = after_features(app);
 }
 
 static int write_file(struct data_append *app, const void *buf, size_t size)
@@ -320,7 +321,7 @@ int data_append__write(struct data_append *app, const void *buf, size_t size)
 	return err;
 }
 
-/* The old features are overwritten only where fillers begin */
+/* Only the headers of the fillers overwrite the old features */
 static int switch_over(struct data_append *app, u64 from)
 {
 	int err = write_header(app, app->end, NULL);
@@ -336,7 +337,7 @@ static void switch_back(struct data_append *app, const unsigned long *features)
 
 int data_append__commit(struct data_append *app)
 {
-	u64 from = behind_features(app);
+	u64 from = after_features(app);
 	struct data_section features = { .size = 0 };
 	DECLARE_BITMAP(old, HEADER_FEAT_BITS);
 	int err;

@@ -12,7 +12,7 @@
 #include "dump-requests.h"
 #include "evlist.h"
 
-/* One that is to be answered */
+/* A request that is to be answered */
 struct request {
 	struct list_head	node;
 	char			label[];
@@ -75,13 +75,13 @@ void dump_requests__wake_up(struct dump_requests *requests)
 {
 	int orig_errno = errno;
 
-	/* A full pipe wakes up just as well */
+	/* A full pipe wakes up the reader, too */
 	if (write(requests->wakeup[1], "", 1) < 0)
 		errno = orig_errno;
 	__atomic_store_n(&requests->woken, true, __ATOMIC_RELEASE);
 }
 
-static void look_at_timer(struct dump_requests *requests)
+static void check_timer(struct dump_requests *requests)
 {
 	u64 expirations;
 
@@ -93,7 +93,7 @@ void dump_requests__woken_up(struct dump_requests *requests)
 {
 	char buf[64];
 
-	look_at_timer(requests);
+	check_timer(requests);
 	if (!__atomic_exchange_n(&requests->woken, false, __ATOMIC_ACQUIRE))
 		return;
 	while (read(requests->wakeup[0], buf, sizeof(buf)) > 0)

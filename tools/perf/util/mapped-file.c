@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The file that a process has mapped; see mapped-file.h */
+/* Find the file that a process has mapped; see mapped-file.h */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -18,7 +18,7 @@ static bool is_same(const struct dso_id *id, unsigned int maj, unsigned int min,
 	return id->maj == maj && id->min == min && id->ino == ino;
 }
 
-/* What the kernel says of this process's mapping at @addr */
+/* Does the kernel report @id for this process's mapping at @addr? */
 static bool is_mapped_at(void *addr, const struct dso_id *id)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -43,9 +43,9 @@ static bool is_mapped_at(void *addr, const struct dso_id *id)
 }
 
 /*
- * Where stat() tells a device of its own for each subvolume (btrfs), or for a file
- * that lies in another file system (overlayfs), it isn't the one of a mapping. So
- * ask the kernel as it was asked for @id: by mapping it.
+ * The device from stat() can differ from the one in a record of a mapping: btrfs has
+ * a device for each subvolume, and overlayfs maps files of other file systems. So map
+ * the file, and compare @id with what the kernel reports for that mapping.
  */
 static bool maps_as(int fd, const struct dso_id *id)
 {
@@ -59,7 +59,7 @@ static bool maps_as(int fd, const struct dso_id *id)
 	return same;
 }
 
-static bool is_the_file(int fd, const struct dso_id *id)
+static bool is_mapped_file(int fd, const struct dso_id *id)
 {
 	struct stat st;
 
@@ -70,12 +70,12 @@ static bool is_the_file(int fd, const struct dso_id *id)
 	return is_same(id, major(st.st_dev), minor(st.st_dev), st.st_ino) || maps_as(fd, id);
 }
 
-/* Return -1 if it isn't there, or isn't the one. A FIFO must not stop us. */
-static int open_if_the_file(const char *path, const struct dso_id *id)
+/* Return -1 if there is no such file, or not with this @id. Must not block on a FIFO. */
+static int open_if_mapped(const char *path, const struct dso_id *id)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	if (fd >= 0 && !is_the_file(fd, id)) {
+	if (fd >= 0 && !is_mapped_file(fd, id)) {
 		close(fd);
 		fd = -1;
 	}
@@ -88,8 +88,8 @@ static int open_mapped(pid_t pid, const char *name, const struct dso_id *id)
 	int fd = -1;
 
 	if (snprintf(path, sizeof(path), "/proc/%d/root%s", pid, name) < (int)sizeof(path))
-		fd = open_if_the_file(path, id);
-	return fd >= 0 ? fd : open_if_the_file(name, id);
+		fd = open_if_mapped(path, id);
+	return fd >= 0 ? fd : open_if_mapped(name, id);
 }
 
 bool mapped_file__read_build_id(pid_t pid, const char *name, const struct dso_id *id,
@@ -101,7 +101,7 @@ bool mapped_file__read_build_id(pid_t pid, const char *name, const struct dso_id
 
 	if (fd < 0)
 		return false;
-	/* By its descriptor: the name can have become another file's */
+	/* Use the descriptor, as the name may belong to another file by now */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	found = filename__read_build_id(path, bid) > 0;
 	close(fd);

@@ -2,7 +2,7 @@
 #ifndef __PERF_MAPPED_FILE_H
 #define __PERF_MAPPED_FILE_H 1
 
-/* The file that a process has mapped, which need not be what has its name here */
+/* Find the file that a process has mapped. Another file may have its name by now. */
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -10,15 +10,16 @@ struct build_id;
 struct dso_id;
 
 /**
- * mapped_file__read_build_id - Read the build-id of a file that was mapped
- * @pid:  who has mapped it
+ * mapped_file__read_build_id - Read the build-id of a mapped file
+ * @pid:  the process that has mapped it
  * @name: its path, as @pid sees it
- * @id:   device and inode, as the kernel told them with the mapping. Zeros, or NULL:
- *	  they are not known
+ * @id:   device and inode from the kernel's record of the mapping. Zeros or NULL:
+ *	  not known
  *
- * The file is looked for where @pid sees it, in its mount namespace and below its
- * root, and if @pid has ended here. A file that has another device or inode is not
- * the one, whatever its name is. Changes nothing of the caller: it can be any thread.
+ * The file is looked up as @pid sees it, in its mount namespace and below its root,
+ * then, e.g. if @pid has ended, as the caller sees it. A file with another device or
+ * inode is ignored, even if it has the right name. Any thread may call this: it
+ * doesn't change the caller's namespaces.
  *
  * Return true if the file was found and has a build-id.
  */

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The newest records, in memory; see memory-ring.h
+ * A ring that keeps the newest records in memory; see memory-ring.h
  *
  * Chunks come out of one reservation of address space. Each is in one of three
- * lists: free, ring, taken. A chunk is filled to the last byte, so records go
- * on in the next one: the bytes at the front of a list that belong to a record
- * which began in a chunk that isn't there any more are the list's carry.
+ * lists: free, ring, taken. A chunk is filled to its last byte, so that a record
+ * can continue in the next chunk. If the chunk in which it begins has left the
+ * list, the rest of it is still at the front of the list: its size is the list's
+ * carry.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,14 +18,14 @@
 #include <perf/event.h>
 #include "memory-ring.h"
 
-/* Evicting a chunk takes a few 10 us at most, and is 1/64 of a larger ring */
+/* Evicting a chunk takes a few tens of us at most. In a large ring, it is 1/64 of the ring. */
 #define CHUNK_MIN	((size_t)SZ_4K)
 #define CHUNK_MAX	((size_t)SZ_256K)
 #define CHUNKS_WANTED	64
 
 /*
- * A chunk has left the caches by the time it is walked. So far ahead is fetched: some
- * small records, or the next one but one, if all are as large as the one at hand.
+ * A chunk has left the caches by the time it is walked. Prefetch this far ahead: a few
+ * small records, or two records of the size of the current one.
  */
 #define AHEAD_MIN	((size_t)SZ_1K)
 #define CACHE_LINE	64
@@ -45,10 +46,10 @@ struct chunk_list {
 };
 
 /*
- * Side-band that was evicted while older records were taken: each one preceded
- * by the round in which it was read. There is never more than @max.
+ * Side-band whose eviction is deferred while older records are taken. Each record is
+ * preceded by the round in which it was read. @used never exceeds @max.
  */
-struct set_aside {
+struct deferred {
 	unsigned char	*data;
 	size_t		used;
 	size_t		size;
@@ -62,7 +63,7 @@ struct memory_ring {
 	struct chunk_list		taken;
 	struct list_head		free;
 	bool				is_taken;
-	struct set_aside		aside;
+	struct deferred			deferred;
 	size_t				nr_max;
 	size_t				chunk_size;
 	u64				round;
@@ -70,13 +71,13 @@ struct memory_ring {
 	struct chunk			*chunks;
 	void				*mem;
 	size_t				mem_size;
-	/* Where a record is put together that lies in more than one chunk */
+	/* For a record that is split between chunks, one for each thread */
 	u64				whole[2][MEMORY_RING_MAX_RECORD / sizeof(u64)];
 };
 
 /*
- * What is called for records: @wanted for those that ops->wants, with the round
- * by which they were read, @sample for samples
+ * Callbacks for records: @wanted for those that ops->wants, with the round in which
+ * they were read or a later one, @sample for samples
  */
 struct visitor {
 	int	(*wanted)(void *arg, const union perf_event *event, u64 round);
@@ -107,7 +108,7 @@ struct memory_ring *memory_ring__new(size_t size, const struct memory_ring_ops *
 	ring->priv = priv;
 	ring->chunk_size = chunk_size(size);
 	ring->nr_max = size / ring->chunk_size + !!(size % ring->chunk_size);
-	ring->aside.max = max(size, MEMORY_RING_MIN_ASIDE);
+	ring->deferred.max = max(size, MEMORY_RING_MIN_DEFERRED);
 	INIT_LIST_HEAD(&ring->ring.head);
 	INIT_LIST_HEAD(&ring->taken.head);
 	INIT_LIST_HEAD(&ring->free);
@@ -123,7 +124,7 @@ struct memory_ring *memory_ring__new(size_t size, const struct memory_ring_ops *
 		return NULL;
 	}
 
-	/* Every record is touched twice, and a dump needs as much memory again at once */
+	/* Each record is written and read, and a dump needs twice the memory at once */
 	madvise(ring->mem, ring->mem_size, MADV_HUGEPAGE);
 
 	for (i = 0; i < nr; i++) {
@@ -139,12 +140,12 @@ void memory_ring__delete(struct memory_ring *ring)
 		return;
 	if (ring->mem != MAP_FAILED)
 		munmap(ring->mem, ring->mem_size);
-	free(ring->aside.data);
+	free(ring->deferred.data);
 	free(ring->chunks);
 	free(ring);
 }
 
-/* Copy what is there of a record that begins at @pos of @chunk */
+/* Copy a record that begins at @pos of @chunk. false: its end is missing. */
 static bool put_together(struct chunk_list *list, struct chunk *chunk, size_t pos,
 			 size_t size, void *to)
 {
@@ -173,7 +174,7 @@ static void count_lost(struct memory_ring_count *count, const union perf_event *
 		count->lost += event->lost_samples.lost;
 }
 
-/* Of samples mostly the header is all that is looked at, side-band is read to its end */
+/* Of most samples only the header is read, side-band is read to its end */
 static void fetch_ahead(const void *event, size_t size, bool is_sample)
 {
 	const void *ahead = event + max(2 * size, AHEAD_MIN);
@@ -186,9 +187,9 @@ static void fetch_ahead(const void *event, size_t size, bool is_sample)
 }
 
 /*
- * Visit the records that begin in @chunk; @carry is how far the one before them
- * reaches into it, and then how far the last of them reaches into the next.
- * Samples, that is nearly all, cost a look at their header if nobody visits them.
+ * Visit the records that begin in @chunk. @carry is how far the record before them
+ * reaches into it, and on return how far the last of them reaches into the next chunk.
+ * Most records are samples. If nobody visits them, only their headers are read.
  */
 static int walk_chunk(struct memory_ring *ring, struct chunk_list *list, struct chunk *chunk,
 		      size_t *carry, struct memory_ring_count *count, void *whole,
@@ -240,39 +241,39 @@ static struct visitor evictor(struct memory_ring *ring)
 	return (struct visitor){ .wanted = ring->ops->evict, .arg = ring->priv };
 }
 
-static int set_aside(void *arg, const union perf_event *event, u64 round)
+static int defer(void *arg, const union perf_event *event, u64 round)
 {
 	struct memory_ring *ring = arg;
-	struct set_aside *aside = &ring->aside;
+	struct deferred *deferred = &ring->deferred;
 	size_t size = sizeof(u64) + event->header.size;
 
-	if (aside->used + size > aside->max) {
+	if (deferred->used + size > deferred->max) {
 		ring->dropped.overrun++;
 		return 0;
 	}
-	if (aside->used + size > aside->size) {
-		size_t new_size = max(2 * aside->size, MEMORY_RING_MAX_RECORD * 2);
-		void *data = realloc(aside->data, new_size);
+	if (deferred->used + size > deferred->size) {
+		size_t new_size = max(2 * deferred->size, MEMORY_RING_MAX_RECORD * 2);
+		void *data = realloc(deferred->data, new_size);
 
 		if (!data)
 			return -ENOMEM;
-		aside->data = data;
-		aside->size = new_size;
+		deferred->data = data;
+		deferred->size = new_size;
 	}
-	memcpy(aside->data + aside->used, &round, sizeof(u64));
-	memcpy(aside->data + aside->used + sizeof(u64), event, event->header.size);
-	aside->used += size;
+	memcpy(deferred->data + deferred->used, &round, sizeof(u64));
+	memcpy(deferred->data + deferred->used + sizeof(u64), event, event->header.size);
+	deferred->used += size;
 	return 0;
 }
 
-static int walk_aside(struct memory_ring *ring, const struct visitor *visitor)
+static int walk_deferred(struct memory_ring *ring, const struct visitor *visitor)
 {
-	struct set_aside *aside = &ring->aside;
+	struct deferred *deferred = &ring->deferred;
 	size_t pos = 0;
 	int err = 0;
 
-	while (pos < aside->used && !err) {
-		const u64 *round = (void *)aside->data + pos;
+	while (pos < deferred->used && !err) {
+		const u64 *round = (void *)deferred->data + pos;
 		const union perf_event *event = (const void *)(round + 1);
 
 		err = visitor->wanted(visitor->arg, event, *round);
@@ -281,18 +282,18 @@ static int walk_aside(struct memory_ring *ring, const struct visitor *visitor)
 	return err;
 }
 
-static int evict_aside(struct memory_ring *ring)
+static int evict_deferred(struct memory_ring *ring)
 {
 	struct visitor visitor = evictor(ring);
-	struct set_aside *aside = &ring->aside;
-	int err = walk_aside(ring, &visitor);
+	struct deferred *deferred = &ring->deferred;
+	int err = walk_deferred(ring, &visitor);
 
-	free(aside->data);
-	*aside = (struct set_aside){ .max = aside->max };
+	free(deferred->data);
+	*deferred = (struct deferred){ .max = deferred->max };
 	return err;
 }
 
-/* The round of the oldest record that is still there */
+/* The round of the oldest record in the ring, or an earlier one */
 static u64 oldest_round(struct memory_ring *ring)
 {
 	if (list_empty(&ring->ring.head))
@@ -304,18 +305,18 @@ static u64 oldest_round(struct memory_ring *ring)
 static int evict(struct memory_ring *ring)
 {
 	struct chunk *chunk = list_first_entry(&ring->ring.head, struct chunk, node);
-	struct visitor later = { .wanted = set_aside, .arg = ring };
+	struct visitor later = { .wanted = defer, .arg = ring };
 	struct visitor now = evictor(ring);
 	int err = walk_chunk(ring, &ring->ring, chunk, &ring->ring.carry, &ring->dropped,
 			     ring->whole[0], ring->is_taken ? &later : &now);
 
 	if (err)
 		return err;
-	/* To the front: it is in the caches, and its pages are there */
+	/* To the front of the list, as its memory is allocated and in the caches */
 	list_move(&chunk->node, &ring->free);
 	ring->ring.nr--;
-	if (!ring->is_taken && ring->ops->left)
-		ring->ops->left(ring->priv, oldest_round(ring));
+	if (!ring->is_taken && ring->ops->advance)
+		ring->ops->advance(ring->priv, oldest_round(ring));
 	return 0;
 }
 
@@ -452,12 +453,12 @@ int memory_ring__walk_new(struct memory_ring *ring, const struct memory_ring_vis
 {
 	struct memory_ring_count count = {};
 	struct visitor visitor = outside(v);
-	int err = walk_aside(ring, &visitor);
+	int err = walk_deferred(ring, &visitor);
 
 	return err ?: walk_list(ring, &ring->ring, &count, ring->whole[0], &visitor);
 }
 
-/* All of @list leaves the ring */
+/* Evict all records of @list */
 static int evict_list(struct memory_ring *ring, struct chunk_list *list,
 		      struct memory_ring_count *count)
 {
@@ -467,10 +468,10 @@ static int evict_list(struct memory_ring *ring, struct chunk_list *list,
 }
 
 /*
- * Their memory is needed for a dump only. Neighbours in the list mostly are so in
- * memory: given back as one they leave huge pages whole.
+ * Free the memory of the chunks, which only a dump needs. Most neighbours in the list
+ * are also neighbours in memory. Freed with one call, they don't split huge pages.
  */
-static void give_memory_back(struct memory_ring *ring, const struct chunk_list *list)
+static void free_memory(struct memory_ring *ring, const struct chunk_list *list)
 {
 	unsigned char *from = NULL, *to = NULL;
 	struct chunk *chunk;
@@ -490,7 +491,7 @@ int memory_ring__evict_taken(struct memory_ring *ring)
 	struct memory_ring_count count = {};
 	int err = evict_list(ring, &ring->taken, &count);
 
-	give_memory_back(ring, &ring->taken);
+	free_memory(ring, &ring->taken);
 	return err;
 }
 
@@ -501,9 +502,9 @@ int memory_ring__release(struct memory_ring *ring)
 	list_splice_tail_init(&ring->taken.head, &ring->free);
 	ring->is_taken = false;
 
-	err = evict_aside(ring);
-	if (!err && ring->ops->left)
-		ring->ops->left(ring->priv, oldest_round(ring));
+	err = evict_deferred(ring);
+	if (!err && ring->ops->advance)
+		ring->ops->advance(ring->priv, oldest_round(ring));
 	return err;
 }
 
@@ -511,7 +512,7 @@ int memory_ring__give_back(struct memory_ring *ring)
 {
 	int err = 0;
 
-	/* Full with what is newer: there is no room for this, nor for what was evicted since */
+	/* Newer records fill the ring: no room for these, nor for those evicted since */
 	if (ring->ring.nr >= ring->nr_max) {
 		err = evict_list(ring, &ring->taken, &ring->dropped);
 		return err ?: memory_ring__release(ring);

@@ -3,16 +3,16 @@
 #define __PERF_MEMORY_RING_H 1
 
 /*
- * The newest records, in memory
+ * A ring that keeps the newest records in memory
  *
  * Records are appended as they come out of the kernel's buffers: as bytes, in
  * order of arrival, into chunks of equal size. They are not parsed then. When
- * all chunks are in use, the oldest is evicted. Only now its records are walked,
+ * all chunks are in use, the oldest is evicted. Only then its records are walked,
  * once. Samples are counted and dropped; side-band goes to the owner of the ring,
  * see struct memory_ring_ops.
  *
- * memory_ring__take() hands over all that the ring has. Then one thread can read
- * it while another goes on appending:
+ * memory_ring__take() hands over all records of the ring. Then one thread can read
+ * them while another continues to append:
  *
  *	appending thread			reading thread
  *	----------------			--------------
@@ -20,16 +20,17 @@
  *	take()
  *	append() ... walk_new()
  *	append() ...				read_taken(), walk_taken(),
- *	  evicts: side-band is set aside	evict_taken()
+ *	  evicts: side-band is deferred		evict_taken()
  *	append() ...
  *	give_back() or release()
  *
- * What is taken is older than what is set aside, and that is older than the
- * ring. As much can be set aside as the ring holds, or MEMORY_RING_MIN_ASIDE if that
- * is more. If the reading thread is stuck for longer, side-band is lost and counted.
+ * Taken records are older than deferred ones, and these are older than those in the
+ * ring. At most as many bytes are deferred as the ring holds, or
+ * MEMORY_RING_MIN_DEFERRED if that is more. If the reading thread takes so long that
+ * this is not enough, side-band is lost, and counted.
  *
- * While something is taken, all calls of the ops come from the reading thread, else
- * from the appending one. So their data needs no lock. The caller has to synchronize
+ * While records are taken, the ops are called by the reading thread only, else by the
+ * appending thread only. So their data needs no lock. The caller has to synchronize
  * the hand-over between the threads.
  *
  * When a call that evicts has failed, the ring can only be deleted.
@@ -48,22 +49,22 @@ struct memory_ring;
 #define MEMORY_RING_MAX_RECORD	((size_t)SZ_64K)
 /* The smallest ring: the largest record fits, wherever it begins in a chunk */
 #define MEMORY_RING_MIN_SIZE		(MEMORY_RING_MAX_RECORD + 1)
-/* The ring and what is taken have to fit into the address space */
+/* The ring and the taken records have to fit into the address space */
 #define MEMORY_RING_MAX_SIZE		(SIZE_MAX / 8)
-/* This much side-band can be set aside even if the ring is smaller, in bytes */
-#define MEMORY_RING_MIN_ASIDE		((size_t)SZ_4M)
+/* This much side-band can be deferred even if the ring is smaller, in bytes */
+#define MEMORY_RING_MIN_DEFERRED	((size_t)SZ_4M)
 
 /**
  * struct memory_ring_ops - What the owner of a ring does with records
- * @wants: must the record be kept when it leaves the ring?
- * @evict: such a record leaves the ring. @round is the round in which it was read
- *	  or a later one. The record is valid during the call only.
- * @left: no record of a round before @round is in the ring any more
+ * @wants:   does the owner want the record when it leaves the ring?
+ * @evict:   a wanted record leaves the ring. @round is the round in which it was read
+ *	     or a later one. The record is valid during the call only.
+ * @advance: the oldest record in the ring is of round @oldest_round or a later one
  */
 struct memory_ring_ops {
 	bool (*wants)(const union perf_event *event);
 	int (*evict)(void *priv, const union perf_event *event, u64 round);
-	void (*left)(void *priv, u64 round);
+	void (*advance)(void *priv, u64 oldest_round);
 };
 
 /**
@@ -71,7 +72,7 @@ struct memory_ring_ops {
  * @samples:	samples
  * @wanted:	records that ops->wants
  * @lost:	records and samples that the kernel lost, according to its records
- * @overrun:	of @wanted, those that could not be set aside for lack of room
+ * @overrun:	of @wanted, those that were lost because too much was deferred
  */
 struct memory_ring_count {
 	u64	samples;
@@ -97,7 +98,7 @@ typedef int (*memory_ring_piece_t)(void *arg, void *buf, size_t size);
  * memory_ring__new - Make a ring
  * @size: in bytes, from MEMORY_RING_MIN_SIZE to MEMORY_RING_MAX_SIZE. Rounded up
  *	  to whole chunks. Twice as much address space is reserved, for the ring and
- *	  for what is taken. Memory is used only as it is filled.
+ *	  for taken records. Memory is allocated only as it is filled.
  *
  * Return NULL if there is no memory.
  */
@@ -107,11 +108,11 @@ void memory_ring__delete(struct memory_ring *ring);
 
 /**
  * memory_ring__append - Add records, evict old ones to make room
- * @buf:  whole records, except that the last one may go on in the next call
+ * @buf:  whole records, except that the last one may continue in the next call
  * @size: a multiple of 8, like the size of each record
  *
- * Return 0, or what ops->evict returned, or -EINVAL if something that had to be
- * evicted isn't a record, or -ENOMEM.
+ * Return 0, or the error of ops->evict, or -EINVAL if a record to be evicted is
+ * malformed, or -ENOMEM.
  */
 int memory_ring__append(struct memory_ring *ring, const void *buf, size_t size);
 
@@ -128,44 +129,44 @@ u64 memory_ring__round(const struct memory_ring *ring);
 void memory_ring__take(struct memory_ring *ring);
 
 /**
- * memory_ring__read_taken - Go through what was taken, in order
- * @piece: called for some records at a time, as they lie in memory. A record
- *	   can be split between pieces. Non-zero: stop, and return that.
+ * memory_ring__read_taken - Read the taken records, in order
+ * @piece: called with a piece of memory that has records. A record can be split
+ *	   between two pieces. Non-zero: stop, and return that.
  */
 int memory_ring__read_taken(struct memory_ring *ring, memory_ring_piece_t piece,
 			    void *arg);
 
-/* Walk the records that were taken, and count them */
+/* Walk the taken records, and count them */
 int memory_ring__walk_taken(struct memory_ring *ring, struct memory_ring_count *count,
 			    const struct memory_ring_visitor *v);
 
 /**
- * memory_ring__walk_new - Walk what was appended since memory_ring__take()
+ * memory_ring__walk_new - Walk the records appended since memory_ring__take()
  * @v: evicted samples are not visited
  *
- * For the appending thread, before it lets another one read. The last record must
- * be complete.
+ * The appending thread may call it before another thread begins to read. The last
+ * record must be complete.
  */
 int memory_ring__walk_new(struct memory_ring *ring, const struct memory_ring_visitor *v);
 
 /**
- * memory_ring__evict_taken - Evict what was taken
+ * memory_ring__evict_taken - Evict the taken records
  *
- * Calls the ops for it, and frees the memory. The only call allowed for it then is
- * memory_ring__release().
+ * Calls ops->evict for them, and frees their memory. After that the only call for
+ * taken records is memory_ring__release().
  */
 int memory_ring__evict_taken(struct memory_ring *ring);
 
-/* Forget what was taken, and evict what was set aside in the meantime */
+/* End the use of the taken records, and evict what was deferred in the meantime */
 int memory_ring__release(struct memory_ring *ring);
 
-/* Put what was taken back at the beginning of the ring, as far as there is room */
+/* Put the taken records back to the beginning of the ring, as far as there is room */
 int memory_ring__give_back(struct memory_ring *ring);
 
-/* Evict all. Nothing may be taken. */
+/* Evict all records. None may be taken. */
 int memory_ring__drop(struct memory_ring *ring);
 
-/* What was evicted so far */
+/* Numbers of the records evicted so far */
 const struct memory_ring_count *memory_ring__dropped(const struct memory_ring *ring);
 
 #endif /* __PERF_MEMORY_RING_H */

@@ -3,19 +3,19 @@
  * one-buffer.c: 'perf record --one-buffer', where all events of all CPUs and
  * tasks write to one buffer.
  *
- * Order: a record gets its time before its place in the buffer. Between the
- * two, other CPUs may reserve places for records with later times, so the
- * buffer isn't sorted by time, and a reader needs the time and the CPU of each
- * record. Behind a record that isn't complete nothing is published, so the
- * disorder is bounded by how long a CPU takes from the time to the place, also
- * when the record itself takes long to write.
+ * Order: a record gets its time stamp before it reserves space in the buffer. In
+ * between, other CPUs may reserve space for newer records. So the buffer isn't
+ * sorted by time, and a reader needs the time and the CPU of each record. Nothing
+ * is published past a record that isn't complete. So the disorder is bounded by
+ * the time from a record's time stamp to its reservation, even if the record
+ * itself takes long to write.
  *
- * The rule of PERF_RECORD_FINISHED_ROUND is that a record that isn't found in
- * one round is not older than the newest record of the round before. One buffer
- * keeps it if a whole round takes longer than any CPU takes from time to place.
- * A round over many buffers is slow enough; over one it may be a few us, which
- * an NMI or the hypervisor exceeds. So rounds are merged until one took
- * ROUND_NS. All this costs is that readers sort more records at a time.
+ * PERF_RECORD_FINISHED_ROUND promises that a record that was not read in a round
+ * is not older than the newest record of the round before. This holds for one
+ * buffer if a round takes longer than any CPU takes from time stamp to
+ * reservation. A round over many buffers does. A round over one buffer may take
+ * only a few us, less than an NMI or a preempted vCPU. So rounds are merged until
+ * ROUND_NS have passed. The only cost is that readers sort more records at a time.
  */
 
 #include <errno.h>
@@ -38,10 +38,10 @@
 
 #define ROUND_NS	(100 * NSEC_PER_MSEC)
 
-/* ---- what the kernel can do */
+/* ---- support of the kernel */
 
 /* Open an event that asks for a shared buffer, or not. Return 0 or -errno. */
-static int open_trial(bool output_shared)
+static int probe_open(bool output_shared)
 {
 	struct perf_event_attr attr = {
 		.type		= PERF_TYPE_SOFTWARE,
@@ -60,23 +60,23 @@ static int open_trial(bool output_shared)
 	return 0;
 }
 
-enum one_buffer_support one_buffer__answer(int shared, int alone)
+enum one_buffer_support one_buffer__probe_result(int shared, int alone)
 {
 	if (!shared)
 		return ONE_BUFFER_SUPPORTED;
-	/* These have many causes: was it the sharing? */
+	/* These have many causes. If it works alone, sharing is the cause. */
 	if ((shared == -EINVAL || shared == -EOPNOTSUPP) && !alone)
-		return ONE_BUFFER_NOT_BY_KERNEL;
+		return ONE_BUFFER_NO_KERNEL_SUPPORT;
 	return ONE_BUFFER_UNKNOWN;
 }
 
 enum one_buffer_support one_buffer__kernel_support(void)
 {
-	int shared = open_trial(true);
-	int alone = open_trial(false);
+	int shared = probe_open(true);
+	int alone = probe_open(false);
 
 	pr_debug2("event with a shared buffer: %d, without: %d\n", shared, alone);
-	return one_buffer__answer(shared, alone);
+	return one_buffer__probe_result(shared, alone);
 }
 
 /* ---- perf record */
@@ -96,14 +96,14 @@ static int check_options(struct evlist *evlist, struct record_opts *opts)
 	struct evsel *evsel;
 
 	if (opts->threads_spec)
-		return excluded("--one-buffer and --threads exclude each other: threads share out buffers among them.\n");
+		return excluded("--one-buffer and --threads can't be used together: each thread reads buffers of its own.\n");
 
 	if (opts->affinity != PERF_AFFINITY_SYS)
-		return excluded("--one-buffer and --affinity exclude each other: the buffer belongs to no CPU.\n");
+		return excluded("--one-buffer and --affinity can't be used together: the buffer belongs to no CPU.\n");
 
 	evlist__for_each_entry(evlist, evsel) {
 		if (evsel__is_aux_event(evsel))
-			return excluded("--one-buffer: an AUX area belongs to one CPU or task, so '%s' needs a buffer on each.\n",
+			return excluded("--one-buffer: an AUX area belongs to one CPU or task, so '%s' needs a buffer for each.\n",
 					evsel__name(evsel));
 	}
 	return 0;
@@ -120,15 +120,15 @@ int evlist__prepare_one_buffer(struct evlist *evlist, struct record_opts *opts)
 	if (err)
 		return err;
 
-	if (one_buffer__kernel_support() == ONE_BUFFER_NOT_BY_KERNEL) {
+	if (one_buffer__kernel_support() == ONE_BUFFER_NO_KERNEL_SUPPORT) {
 		pr_warning("WARNING: --one-buffer: this kernel does not let several CPUs write to one buffer,\n"
-			   "using separate buffers, as without this option.\n");
+			   "using separate buffers instead.\n");
 		opts->target.one_buffer = false;
 		return 0;
 	}
 
 	if (opts->sample_time_set && !opts->sample_time)
-		pr_warning("WARNING: --one-buffer: records are not in order of time, so time is recorded.\n");
+		pr_warning("WARNING: --one-buffer: recording time stamps, because records are not in order of time.\n");
 	opts->sample_time = true;
 	opts->sample_time_set = true;
 	opts->sample_cpu = true;
@@ -144,7 +144,7 @@ bool evlist__round_is_due(struct evlist *evlist, struct one_buffer_rounds *round
 	return true;
 }
 
-/* ---- what is used */
+/* ---- resources in use */
 
 static int evsel__nr_descriptors(struct evsel *evsel)
 {
@@ -207,5 +207,5 @@ void evlist__hint_buffer_limit(struct evlist *evlist)
 	pr_err("(%d buffer%s of %zu kB, limits: perf_event_mlock_kb for each CPU, and RLIMIT_MEMLOCK\n"
 	       "beyond that, 'ulimit -l')\n", nr, nr == 1 ? "" : "s", kb);
 	if (!evlist->core.one_buffer && nr > 1)
-		pr_err("One buffer for all CPUs and tasks takes less, if the kernel can: --one-buffer.\n");
+		pr_err("With --one-buffer, all CPUs and tasks share one buffer, which takes less, if the kernel supports it.\n");
 }

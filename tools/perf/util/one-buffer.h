@@ -9,22 +9,20 @@
 struct evlist;
 struct record_opts;
 
-/* What the kernel can do */
+/* Does the kernel let all CPUs and tasks write to one buffer? */
 enum one_buffer_support {
-	/* let all CPUs and tasks write to one buffer */
 	ONE_BUFFER_SUPPORTED,
-	/* a buffer is written by one CPU or one task only */
-	ONE_BUFFER_NOT_BY_KERNEL,
-	/* the trial failed for another reason, the real events will tell */
+	ONE_BUFFER_NO_KERNEL_SUPPORT,
+	/* the probe failed for another reason; opening the real events will show it */
 	ONE_BUFFER_UNKNOWN,
 };
 
-/* When the last round of reading was marked as finished, ns */
+/* When the last round of reading was marked as finished, in ns */
 struct one_buffer_rounds {
 	u64	last;
 };
 
-/* What an evlist takes from the system */
+/* The resources that an evlist uses */
 struct buffer_use {
 	int	descriptors;
 	int	buffers;
@@ -33,34 +31,34 @@ struct buffer_use {
 };
 
 /*
- * What it means that an event with a shared buffer was answered with @shared, and
- * the same without it with @alone: 0 or -errno each.
+ * Interpret the results of two probes, 0 or -errno each: opening an event with a
+ * shared buffer, and one without.
  */
-enum one_buffer_support one_buffer__answer(int shared, int alone);
+enum one_buffer_support one_buffer__probe_result(int shared, int alone);
 
-/* Ask the kernel, by trying. */
+/* Probe the kernel */
 enum one_buffer_support one_buffer__kernel_support(void);
 
 /*
- * For --one-buffer, before the events get their CPUs and threads. Return 0,
- * also if the kernel can't and the usual way has been set up instead, or
- * -EINVAL if other options exclude it. Prints what is wrong.
+ * Set up --one-buffer. Call it before the events get their CPUs and threads. If
+ * the kernel has no support, warn and fall back to separate buffers. Return 0, or
+ * -EINVAL after a message if another option excludes it.
  */
 int evlist__prepare_one_buffer(struct evlist *evlist, struct record_opts *opts);
 
 /*
- * May a round that ends at @now be marked as finished? Notes it if so. Always
- * true for @evlist with more than one buffer.
+ * May a round that ends at @now be marked as finished? If so, store @now. Always
+ * true if @evlist has more than one buffer.
  */
 bool evlist__round_is_due(struct evlist *evlist, struct one_buffer_rounds *rounds, u64 now);
 
-/* Count what the opened and mapped events of @evlist use. */
+/* Count the resources of the opened and mapped events of @evlist */
 void evlist__buffer_use(struct evlist *evlist, struct buffer_use *use);
 
-/* Print that and how many ns it took, with -v. */
+/* With -v: print them, and that opening took @elapsed ns */
 void evlist__report_buffer_use(struct evlist *evlist, u64 elapsed);
 
-/* After EPERM: say how much memory was asked for, and what would help. */
+/* After EPERM: print how much memory was needed, and how to get by with less */
 void evlist__hint_buffer_limit(struct evlist *evlist);
 
 #endif /* __PERF_ONE_BUFFER_H */

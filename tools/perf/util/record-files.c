@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The files that the dumps of perf record -M go to; see record-files.h */
+/* Output files for the dumps of perf record -M; see record-files.h */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ static const char *name_in(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Make a file of a name that nobody has, in the same directory. Return its descriptor. */
+/* Create a file with a unique name, in the same directory. Return its descriptor. */
 static int make_temp(struct record_files *files)
 {
 	int dir = name_in(files->base) - files->base, fd;
@@ -63,7 +63,7 @@ static bool is_pipe(const struct perf_data *data)
 	return !fstat(STDOUT_FILENO, &st) && S_ISFIFO(st.st_mode);
 }
 
-/* A file to come, or one that is there. Devices would be renamed. */
+/* Is it a file, or can one be created? A device would be replaced. */
 static bool can_be_file(const char *path)
 {
 	struct stat st;
@@ -78,7 +78,7 @@ int record_files__prepare(struct record_files *files, struct perf_data *data, bo
 
 	files->each = each;
 	if (each && is_pipe(data)) {
-		pr_err("-M can't be used with --switch-output if the output is a pipe: that can't be renamed\n");
+		pr_err("-M can't be used with --switch-output if the output is a pipe, which can't be renamed\n");
 		return -EINVAL;
 	}
 	if (each && !can_be_file(path)) {
@@ -94,7 +94,7 @@ int record_files__prepare(struct record_files *files, struct perf_data *data, bo
 
 	fd = make_temp(files);
 	if (fd < 0) {
-		pr_err("Failed to make a file beside %s: %s\n", path, strerror(-fd));
+		pr_err("Failed to create a file in the directory of %s: %s\n", path, strerror(-fd));
 		return fd;
 	}
 	close(fd);
@@ -102,7 +102,7 @@ int record_files__prepare(struct record_files *files, struct perf_data *data, bo
 	return 0;
 }
 
-/* The file that is open is no longer one to be written */
+/* Close the open file, and remove it if it has a temporary name */
 static void close_file(struct record_files *files, struct data_append *app)
 {
 	if (app->data->file.fd >= 0)
@@ -124,7 +124,7 @@ int record_files__init(struct record_files *files, struct data_append *app, int 
 	if (pread(perf_data__fd(app->data), files->beginning, files->beginning_size, from) !=
 	    (ssize_t)files->beginning_size)
 		return -EIO;
-	/* Nothing of a dump is in it: each makes its own */
+	/* This file has no dump: each dump creates its own */
 	if (files->each) {
 		close_file(files, app);
 		app->data->path = files->base;
@@ -145,7 +145,7 @@ void record_files__exit(struct record_files *files)
 	zfree(&files->beginning);
 }
 
-bool record_files__are_there(const struct perf_data *data)
+bool record_files__exists(const struct perf_data *data)
 {
 	struct stat there, open;
 
@@ -154,7 +154,7 @@ bool record_files__are_there(const struct perf_data *data)
 	       there.st_dev == open.st_dev && there.st_ino == open.st_ino;
 }
 
-/* Dumps go to @path from now on, and all that tells the file's name tells that */
+/* Dumps go to @path from now on, and messages name it */
 static int set_path(struct record_files *files, struct data_append *app, const char *path)
 {
 	char *new = strdup(path), *file = strdup(path);
@@ -190,12 +190,12 @@ int record_files__begin(struct record_files *files, struct data_append *app)
 {
 	if (files->each)
 		return begin_file(files, app);
-	if (record_files__are_there(app->data))
+	if (record_files__exists(app->data))
 		return 0;
-	/* It had a copy of the kernel beside, of the time when recording began */
+	/* Its directory had a copy of the kernel from when recording began */
 	if (perf_data__is_dir(app->data))
 		return -ESTALE;
-	pr_warning("%s was removed, renamed or replaced: a new file begins\n", app->data->path);
+	pr_warning("%s was removed, renamed or replaced: creating a new file\n", app->data->path);
 	return begin_file(files, app);
 }
 
@@ -205,7 +205,7 @@ void record_files__abort(struct record_files *files, struct data_append *app)
 		close_file(files, app);
 }
 
-/* Where the file system can't, by link(), or in place of an empty file that is ours */
+/* Without RENAME_NOREPLACE: use link(), or reserve the name with an empty file */
 static int rename_otherwise(const char *from, const char *to)
 {
 	int fd;
@@ -223,7 +223,7 @@ static int rename_otherwise(const char *from, const char *to)
 	return rename(from, to) ? -errno : 0;
 }
 
-/* Not if there is a file called @to */
+/* Fail with -EEXIST if there is a file called @to */
 static int rename_new(const char *from, const char *to)
 {
 	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
@@ -231,7 +231,7 @@ static int rename_new(const char *from, const char *to)
 	return errno == EINVAL ? rename_otherwise(from, to) : -errno;
 }
 
-/* A label is a part of a name as far as it has letters, digits and some others */
+/* Replace characters of the label that don't belong in a file name */
 static void append_label(char *name, size_t size, const char *label)
 {
 	size_t len = strlen(name);
@@ -243,7 +243,7 @@ static void append_label(char *name, size_t size, const char *label)
 	name[len] = '\0';
 }
 
-/* The @nr-th name to try for a file. Two dumps can end within the same hundredth of a second. */
+/* The @nr-th name to try. Two dumps can end within the same 10 ms, the time stamp's unit. */
 static int make_name(const char *base, const char *label, int nr, char *name, size_t size)
 {
 	char timestamp[] = "InvalidTimestamp";
@@ -280,14 +280,14 @@ static void remove_oldest(struct record_files *files)
 	char **slot = &files->names[files->next];
 
 	files->next = (files->next + 1) % files->nr_names;
-	/* Who wants to keep one may have moved it */
+	/* The user may have moved it */
 	if (*slot && unlink(*slot) && errno != ENOENT)
 		pr_warning("Failed to remove %s: %m\n", *slot);
 	free(*slot);
 	*slot = strdup(files->path);
 }
 
-/* Is it a link to one of the files whose names begin with @base? */
+/* Is @path a link to a file whose name begins with @base? */
 static bool is_our_link(const char *path, const char *base)
 {
 	size_t len = strlen(name_in(base));
@@ -301,13 +301,13 @@ static bool is_our_link(const char *path, const char *base)
 	       target[len] == '.';
 }
 
-/* Put @link in the place of an older one. Who has put a file there meanwhile gets it back. */
+/* Replace an older link by @link. If another file is there by now, put that back. */
 static int replace_link(const char *link, const char *path)
 {
 	if (!is_our_link(path, path))
 		return -EEXIST;
 	if (renameat2(AT_FDCWD, link, AT_FDCWD, path, RENAME_EXCHANGE)) {
-		/* The file system can't do that */
+		/* The file system does not support RENAME_EXCHANGE */
 		if (errno == EINVAL && !rename(link, path))
 			return 0;
 		return -errno;
@@ -321,7 +321,7 @@ static int replace_link(const char *link, const char *path)
 	return -EEXIST;
 }
 
-/* The name that the user gave leads to the latest dump. @files->temp isn't in use any more. */
+/* Link the name that the user gave to the latest dump. @files->temp is free to be used. */
 static void link_latest(struct record_files *files)
 {
 	int err = 0;
@@ -341,7 +341,7 @@ static void link_latest(struct record_files *files)
 	files->no_link = true;
 }
 
-/* The name of a file that was removed or replaced, if it is free, else one with the time */
+/* Name a file: @base if one file has all dumps and the name is free, else with the time */
 static int name_file(struct record_files *files, const char *label, char *name, size_t size)
 {
 	int err = files->each ? -EEXIST : rename_new(files->temp, files->base);
@@ -378,7 +378,7 @@ int record_files__add_time(struct record_files *files, struct data_append *app)
 {
 	char name[PATH_MAX];
 
-	if (!record_files__are_there(app->data))
+	if (!record_files__exists(app->data))
 		return -ENOENT;
 	return rename_by_time(app->data->path, files->base, NULL, name, sizeof(name));
 }

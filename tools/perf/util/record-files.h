@@ -3,13 +3,13 @@
 #define __PERF_RECORD_FILES_H 1
 
 /*
- * The files that the dumps of perf record -M go to
+ * Output files for the dumps of perf record -M
  *
- * Others use the same names: a perf record in the same directory moves perf.data
- * away and makes its own, and users remove what they have looked at. So a file is
- * written under a name that nobody else has, and gets its own when it is complete,
- * if no other file has that. And before a dump is appended to a file, that has to
- * be there.
+ * Others use the same names: another perf record in the directory renames perf.data
+ * and creates its own, and users remove files that they have read. So a new file is
+ * written under a unique temporary name, and gets its final name when it is complete,
+ * unless another file has that name by then. And before a dump is appended to a file,
+ * the file has to be still there.
  *
  * All functions that return an int return 0 or -errno, unless they say otherwise.
  */
@@ -22,15 +22,15 @@ struct data_append;
 struct perf_data;
 
 /**
- * struct record_files - The files of dumps
- * @each:	each dump has one of its own
- * @base:	what their names begin with: the name that the user gave
- * @path:	of the file that is open, or was last; what perf_data has as path
- * @temp:	the name of a file that isn't complete
+ * struct record_files - Output files for dumps
+ * @each:	each dump has a file of its own
+ * @base:	the name that the user gave; all names begin with it
+ * @path:	path of the last file, which perf_data has as path, too
+ * @temp:	temporary name of the file that isn't complete
  * @has_temp:	there is such a file
- * @beginning:	what each file begins with
- * @names:	of those that are there, the next to be removed at @next
- * @no_link:	it was said that there can't be a link to the latest
+ * @beginning:	records that each file begins with
+ * @names:	names of the newest files; the oldest is at @next, and is removed next
+ * @no_link:	the warning that there is no link to the latest file was printed
  */
 struct record_files {
 	bool	each;
@@ -47,34 +47,34 @@ struct record_files {
 };
 
 /**
- * record_files__prepare - Before the session opens its file
- * @each: that file is none of a dump. Make one with a temporary name.
+ * record_files__prepare - Call it before the session opens its file
+ * @each: each dump gets a file of its own. Let the session open a temporary file.
  */
 int record_files__prepare(struct record_files *files, struct perf_data *data, bool each);
 
-/* The file that is open has what all begin with. From now on it may be any thread. */
+/* Keep the records of the open file: each file begins with them. Later calls: any thread. */
 int record_files__init(struct record_files *files, struct data_append *app, int max_files);
 void record_files__exit(struct record_files *files);
 
-/* Is the file that was written last there, under its name? */
-bool record_files__are_there(const struct perf_data *data);
+/* Does the file that was written last still exist, under its name? */
+bool record_files__exists(const struct perf_data *data);
 
 /**
- * record_files__begin - Have a file open for a dump
+ * record_files__begin - Open a file for a dump
  *
  * Return 1 if it is a new one, 0 if it has the dumps so far, or -errno: -ESTALE if
- * it is gone and there can't be a new one.
+ * it is gone and can't be replaced by a new one.
  */
 int record_files__begin(struct record_files *files, struct data_append *app);
 
-/* The dump is complete: name its file, if that is new. @label, or NULL, is a part of it. */
+/* The dump is complete: name its file, if it is new. The name includes @label, can be NULL. */
 int record_files__finish(struct record_files *files, struct data_append *app,
 			 const char *label);
 
-/* The dump has failed: remove its file, if that is new */
+/* The dump has failed: remove its file, if it is new */
 void record_files__abort(struct record_files *files, struct data_append *app);
 
-/* Remove a file that isn't complete, while another thread can be writing it */
+/* Remove a file that isn't complete, even if another thread is still writing it */
 void record_files__give_up(const struct record_files *files);
 
 /* Add the time to the name of the file that is open */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Where the dumps of perf record -M go; see ring-dump-output.h */
+/* Output of the dumps of perf record -M; see ring-dump-output.h */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +20,9 @@
 #include "ring-dump-output.h"
 #include "session.h"
 
-/* A record with this much compressed is not too large, even if it didn't shrink */
+/* The compressed piece fits into a record, even if it doesn't shrink */
 #define COMP_PIECE	((size_t)SZ_32K)
-/* More is written in several pieces anyway */
+/* data_append__write() splits larger ones */
 #define PLAIN_PIECE	((size_t)SZ_256K)
 
 int dump_writer__begin(struct dump_writer *writer, struct data_append *app,
@@ -109,7 +109,7 @@ int dump_writer__write(struct dump_writer *writer, const void *data, size_t size
 	return err ?: data_append__write(writer->app, data, size);
 }
 
-/* The header tells what compression has made of all that was dumped */
+/* The header has the compression ratio of all dumps */
 static void note_ratio(struct dump_writer *writer)
 {
 	struct perf_session *session = writer->app->session;
@@ -141,17 +141,17 @@ static void forget(struct dso *dso)
 	dso__put(dso);
 }
 
-/* What the last file had is likely to be in this one, too: its build-ids are known then */
-void dump_build_ids__begin(struct perf_session *session, bool anew)
+/* Keep the binaries of the last file: this one is likely to need them, and has their build-ids */
+void dump_build_ids__begin(struct perf_session *session, bool new_file)
 {
 	struct dso *dso, *tmp;
 
 	list_for_each_entry_safe(dso, tmp, &session->machines.host.dsos.head, node) {
 		if (dso->kernel)
 			dso->hit = true;
-		else if (anew && !dso->hit)
+		else if (new_file && !dso->hit)
 			forget(dso);
-		else if (anew)
+		else if (new_file)
 			dso->hit = false;
 	}
 }
@@ -169,7 +169,7 @@ static int mark(struct perf_session *session, u32 pid, const char *name, struct 
 {
 	struct dso *dso;
 
-	/* Not a file: //anon, [heap] and so on. These have no build-id. */
+	/* //anon, [heap] and so on are no files, and have no build-id */
 	if (name[0] != '/' || name[1] == '/')
 		return 0;
 	dso = machine__findnew_dso_id(&session->machines.host, name, id);
@@ -177,7 +177,7 @@ static int mark(struct perf_session *session, u32 pid, const char *name, struct 
 		return -ENOMEM;
 	if (build_id__is_defined(bid))
 		dso__set_build_id(dso, bid);
-	/* The file can be another one than that which has this name here */
+	/* In the process's mount namespace the name can be another file's */
 	if (!dso->hit && !dso->has_build_id && !dso->nsinfo)
 		dso->nsinfo = nsinfo__new(pid);
 	dso->hit = true;
@@ -199,14 +199,14 @@ int dump_build_ids__mark(struct perf_session *session, const union perf_event *e
 	if (event->header.type != PERF_RECORD_MMAP2)
 		return 0;
 
-	/* With a build-id in their place these tell one file from another as well */
+	/* If a build-id is in their place, that tells files apart as well */
 	id = (struct dso_id) {
 		.maj		= event->mmap2.maj,
 		.min		= event->mmap2.min,
 		.ino		= event->mmap2.ino,
 		.ino_generation	= event->mmap2.ino_generation,
 	};
-	/* Kernels may say so also if it's another recording that has asked for it */
+	/* Some kernels set the flag even if only another recording has asked for build-ids */
 	if ((misc & PERF_RECORD_MISC_MMAP_BUILD_ID) &&
 	    evlist__get_tracking_event(session->evlist)->core.attr.build_id)
 		build_id__init(&bid, event->mmap2.build_id, event->mmap2.build_id_size);

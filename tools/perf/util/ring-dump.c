@@ -36,29 +36,30 @@
 #include "memory-ring.h"
 #include "units.h"
 
-/* Wait so long for a dump until the user is told, in milliseconds */
-#define PATIENCE	1000
+/* If the last dump takes longer than this, tell the user how to give it up, in milliseconds */
+#define WAIT_WARN_MS	1000
 
-/* Prune the store of side-band when so many records have gone there */
+/* Prune the store of side-band when this many records have been added to it */
 #define PRUNE_AT	4096
 
-/* AUX area data for a dump, as it is written: the record, then what it describes */
+/* AUX area data for a dump, as it is written: the record, then the data it describes */
 struct aux_data {
 	struct list_head	node;
 	size_t			size;
 	union perf_event	event[];
 };
 
-/* Records, one behind the other */
+/* An array of records of different sizes */
 struct records {
 	void	*data;
 	size_t	size;
 };
 
 /*
- * A dump's states. The main thread makes IDLE RUNNING, the dump thread makes that
- * DONE or FAILED, and the main thread makes that IDLE. Setting and reading it orders
- * what one thread leaves to the other.
+ * The state of a dump. The main thread changes IDLE to RUNNING, the dump thread changes
+ * that to DONE or FAILED, and the main thread changes that to IDLE. The release when the
+ * dump thread sets it pairs with the acquire when the main thread reads it, so that the
+ * main thread sees all that the dump thread has written.
  */
 enum dump_state {
 	DUMP_IDLE,
@@ -75,14 +76,15 @@ struct ring_dump {
 	bool			same_trailers;
 	bool			build_ids;
 
-	/* Shared by both: they keep apart what belongs to whom */
+	/* Shared by both threads; each has its own rules for that */
 	struct memory_ring	*ring;
 	struct dump_requests	requests;
 	enum dump_state		state;
 
 	/*
-	 * The main thread's. How the clock was set back, as was noticed; does the ring
-	 * have records of after that, too? What was dropped until then.
+	 * Owned by the main thread. @noticed: a step of the clock that isn't applied yet.
+	 * @mixed: the ring may have records from before and after it. @old_samples:
+	 * samples dropped before that.
 	 */
 	struct sideband_system	system;
 	struct clock_watch	clock;
@@ -92,18 +94,19 @@ struct ring_dump {
 	pthread_t		thread;
 	bool			started;
 
-	/* Recording has ended: for how long there is something to be waited for */
+	/* Recording has ended; the user doesn't wait for the dump any longer */
 	bool			ending;
 	bool			given_up;
 
-	/* Of all dumps that are complete, and what was in the ring in the end */
+	/* Sums over all complete dumps; samples left in the ring at the end */
 	unsigned int		nr;
 	struct memory_ring_count dumped;
 	u64			unused;
 
 	/*
-	 * The dump thread's while a dump is RUNNING, else the main thread's. First what
-	 * the ring's ops work on; @step is for records that are evicted now.
+	 * Owned by the dump thread while a dump is RUNNING, else by the main thread. The
+	 * first three are used by the ring's ops. @step: the step of the clock to apply to
+	 * records that are evicted.
 	 */
 	struct sideband_store	*store;
 	struct clock_step	step;
@@ -157,7 +160,7 @@ static bool wants(const union perf_event *event)
 	return sideband_store__wants(event);
 }
 
-/* Which event a record is of, and so where its time is, has to be looked for if they differ */
+/* If the events' trailers differ, the record's event has to be found first */
 static u64 time_of(struct ring_dump *dump, const union perf_event *event)
 {
 	u64 time;
@@ -175,31 +178,31 @@ static int evict(void *priv, const union perf_event *event, u64 round)
 	u64 time = time_of(dump, event);
 	int err;
 
-	/* The store takes all for what was before the clock was set */
+	/* The store takes all records for older than the step */
 	if (dump->step.by && time >= dump->step.from && time <= dump->step.to)
 		time += dump->step.by;
 	dump->unpruned++;
 	err = sideband_store__add(dump->store, event, time, round);
-	/* A record lost for lack of memory is no reason to lose all others */
+	/* If one record can't be stored, don't lose all others */
 	return err == -ENOMEM || err == -EINVAL ? 0 : err;
 }
 
-/* Seldom: processes whose whole life is known by then cost least */
-static void left(void *priv, u64 round)
+/* Prune rarely: processes that have begun and ended since the last time cost least */
+static void advance(void *priv, u64 oldest_round)
 {
 	struct ring_dump *dump = priv;
 
-	sideband_store__settle(dump->store, round);
+	sideband_store__settle(dump->store, oldest_round);
 	if (dump->unpruned < PRUNE_AT)
 		return;
 	dump->unpruned = 0;
-	sideband_store__prune(dump->store, round, memory_ring__round(dump->ring));
+	sideband_store__prune(dump->store, oldest_round, memory_ring__round(dump->ring));
 }
 
 static const struct memory_ring_ops ring_ops = {
-	.wants	= wants,
-	.evict	= evict,
-	.left	= left,
+	.wants	 = wants,
+	.evict	 = evict,
+	.advance = advance,
 };
 
 struct ring_dump *ring_dump__new(const struct ring_dump_opts *opts)
@@ -213,7 +216,7 @@ struct ring_dump *ring_dump__new(const struct ring_dump_opts *opts)
 
 	if (size < MEMORY_RING_MIN_SIZE) {
 		size = MEMORY_RING_MIN_SIZE;
-		pr_info("The memory ring gets %" PRIu64 " bytes: the largest record has to fit\n",
+		pr_info("Using %" PRIu64 " bytes for the memory ring, so that the largest record fits\n",
 			size);
 	}
 	dump->opts = *opts;
@@ -222,7 +225,7 @@ struct ring_dump *ring_dump__new(const struct ring_dump_opts *opts)
 	INIT_LIST_HEAD(&dump->aux);
 	if (dump_requests__init(&dump->requests, opts->interval) ||
 	    clock_watch__init(&dump->clock, opts->clockid)) {
-		pr_err("Failed to make a pipe or a timer for the memory ring: %m\n");
+		pr_err("Failed to create a pipe or a timer for the memory ring: %m\n");
 		goto out;
 	}
 	if (size <= MEMORY_RING_MAX_SIZE)
@@ -233,7 +236,7 @@ struct ring_dump *ring_dump__new(const struct ring_dump_opts *opts)
 
 no_memory:
 	unit_number__scnprintf(buf, sizeof(buf), size);
-	pr_err("Not enough memory for a memory ring of %s: it takes twice that while it is dumped\n",
+	pr_err("Not enough memory for a memory ring of %s: a dump needs twice that\n",
 	       buf);
 out:
 	ring_dump__delete(dump);
@@ -296,7 +299,7 @@ int ring_dump__open(struct ring_dump *dump, struct perf_session *session,
 
 	evlist__for_each_entry(evlist, evsel) {
 		if (!(evsel->core.attr.sample_type & PERF_SAMPLE_TIME)) {
-			pr_err("A memory ring needs time stamps, which event %s doesn't have\n",
+			pr_err("-M needs time stamps, but event %s has none\n",
 			       evsel__name(evsel));
 			return -EINVAL;
 		}
@@ -350,36 +353,36 @@ int ring_dump__append(struct ring_dump *dump, const void *buf, size_t size)
 void ring_dump__end_round(struct ring_dump *dump)
 {
 	memory_ring__end_round(dump->ring);
-	clock_watch__look(&dump->clock, &dump->noticed);
+	clock_watch__check(&dump->clock, &dump->noticed);
 	dump->mixed = dump->noticed.by;
 }
 
 /*
- * What is in the ring and what comes from now on have no common order of time, nor would
- * a file with both. While a dump is made nothing can be done about it.
+ * Time stamps from before and after the step can't be sorted, neither in the ring nor in
+ * a file. While a dump is being made, this has to wait.
  */
-int ring_dump__look_at_clock(struct ring_dump *dump)
+int ring_dump__check_clock(struct ring_dump *dump)
 {
 	int err = 0;
 
-	clock_watch__look(&dump->clock, &dump->noticed);
+	clock_watch__check(&dump->clock, &dump->noticed);
 	if (!dump->noticed.by || dump->state != DUMP_IDLE)
 		return 0;
 	dump->old_samples = memory_ring__dropped(dump->ring)->samples;
-	/* Between two rounds: all in the ring is of before, whatever time it has */
+	/* No round since the step: the whole ring is from before it, whatever its times are */
 	if (!dump->mixed)
 		err = memory_ring__drop(dump->ring);
 	return err ?: 1;
 }
 
-int ring_dump__set_back(struct ring_dump *dump)
+int ring_dump__apply_clock_step(struct ring_dump *dump)
 {
 	int err;
 
-	clock_watch__look(&dump->clock, &dump->noticed);
+	clock_watch__check(&dump->clock, &dump->noticed);
 	dump->step = dump->noticed;
 	err = memory_ring__drop(dump->ring);
-	pr_warning("The clock was set back by %.3f s: %" PRIu64 " samples of before are dropped\n",
+	pr_warning("The clock was set back by %.3f s: dropped %" PRIu64 " samples from before that\n",
 		   dump->step.by / (double)NSEC_PER_SEC,
 		   memory_ring__dropped(dump->ring)->samples - dump->old_samples);
 	sideband_store__set_back(dump->store, dump->step.by);
@@ -433,7 +436,7 @@ static int mark_build_id(void *arg, const union perf_event *event)
 	return dump_build_ids__mark(dump->session, event);
 }
 
-/* Most binaries that there will be are there now, in time to read them */
+/* Read the build-ids of the binaries in use now, so that a dump has fewer to read */
 static int begin_build_ids(struct ring_dump *dump)
 {
 	dump->build_ids = !perf_data__is_pipe(dump->session->data) &&
@@ -459,7 +462,7 @@ int ring_dump__start(struct ring_dump *dump)
 	return err;
 }
 
-/* The build-ids of all that is mapped: which of it samples hit would take long to find out */
+/* Mark all mapped binaries. To find those that samples hit would take long. */
 static int write_sideband(void *arg, const union perf_event *event)
 {
 	struct ring_dump *dump = arg;
@@ -506,7 +509,7 @@ static int write_records(struct ring_dump *dump)
 	return err;
 }
 
-/* Before the samples: a reader of a pipe decodes as far as it has samples */
+/* Write AUX data before the samples: a reader of a pipe decodes up to each sample's time */
 static int write_aux(struct ring_dump *dump)
 {
 	struct aux_data *aux;
@@ -525,10 +528,10 @@ static int write_aux(struct ring_dump *dump)
 }
 
 /*
- * One stretch of records. A reader that sorts by time delivers what is before a
- * FINISHED_ROUND at the next one: there must be none among records whose order is
- * not that of time, and with one after each dump the next may have a few that
- * are older than this one's last.
+ * At a FINISHED_ROUND, a reader that sorts by time delivers all records up to the newest
+ * one from before the previous FINISHED_ROUND. The records of a dump aren't in order of
+ * time, so there must be none between them. With one after each dump, the next dump may
+ * have some records that are older than the last of this one.
  */
 static int write_stretch(struct ring_dump *dump)
 {
@@ -545,7 +548,7 @@ static int write_stretch(struct ring_dump *dump)
 	return err;
 }
 
-/* The header tells when the first and the last sample of the file were taken */
+/* The header has the times of the first and the last sample of the file */
 static void note_time(void *arg, const union perf_event *event)
 {
 	struct ring_dump *dump = arg;
@@ -564,8 +567,8 @@ static void note_time(void *arg, const union perf_event *event)
 		evlist->last_sample_time = time;
 }
 
-/* What the header says about the ring's records */
-static int look_through(struct ring_dump *dump)
+/* Walk the taken records once to count them, and for the times and build-ids of the header */
+static int scan_taken(struct ring_dump *dump)
 {
 	struct memory_ring_visitor visitor = {
 		.wanted	= dump->build_ids ? mark_build_id : NULL,
@@ -587,7 +590,7 @@ static int look_through(struct ring_dump *dump)
 static int write_dump(struct ring_dump *dump)
 {
 	u64 first = dump->evlist->first_sample_time, last = dump->evlist->last_sample_time;
-	int err = look_through(dump);
+	int err = scan_taken(dump);
 
 	if (!err)
 		err = write_stretch(dump);
@@ -667,8 +670,8 @@ static bool is_lasting(int err)
 	}
 }
 
-/* Who reads a pipe has seen a part of the dump, or nobody reads it any more */
-static const char *what_now(struct ring_dump *dump)
+/* What happens after a failed dump. A broken pipe has a part of it, or no reader any more. */
+static const char *consequence(struct ring_dump *dump)
 {
 	bool ending = __atomic_load_n(&dump->ending, __ATOMIC_ACQUIRE);
 
@@ -676,10 +679,10 @@ static const char *what_now(struct ring_dump *dump)
 		return "; no other dump can follow, so recording ends";
 	if (dump->last || is_lasting(dump->err) || (ending && !ring_dump__at_exit(dump)))
 		return "";
-	return "; it is kept for another try";
+	return "; its records are kept for the next dump";
 }
 
-/* Where the dump is: in that file, or in the pipe */
+/* The file or pipe that has the dump */
 static const char *place(const struct ring_dump *dump)
 {
 	return dump->app.stream || dump->err ? output_name(dump) : dump->app.data->path;
@@ -689,7 +692,7 @@ static void print_result(struct ring_dump *dump)
 {
 	if (dump->err)
 		pr_err("Failed to dump the memory ring to %s: %s%s\n", place(dump), reason(dump),
-		       what_now(dump));
+		       consequence(dump));
 	else if (!quiet)
 		fprintf(stderr, "[ perf record: Dump %s: %" PRIu64 " samples of %.3f s, %.3f MB, %"
 				PRIu64 " lost by the kernel ]\n",
@@ -698,8 +701,8 @@ static void print_result(struct ring_dump *dump)
 			dump->writer.from / 1024.0 / 1024.0, dump->count.lost);
 }
 
-/* What was dumped is in the file: from now on the store has what later samples need of it */
-static int forget_dumped(struct ring_dump *dump)
+/* The file has the taken records. Keep in the store what later samples need of them. */
+static int evict_dumped(struct ring_dump *dump)
 {
 	int err = memory_ring__evict_taken(dump->ring);
 
@@ -727,8 +730,8 @@ static void acknowledge(struct ring_dump *dump)
 			      dump->err ? reason(dump) : NULL);
 }
 
-/* What a dump has taken for build-ids and copies is not needed before the next one */
-static void give_memory_back(void)
+/* Return the memory for build-ids and copies to the system until the next dump */
+static void trim_heap(void)
 {
 #ifdef __GLIBC__
 	malloc_trim(0);
@@ -746,8 +749,8 @@ static void *dump_thread(void *arg)
 		set_state(dump, DUMP_FAILED);
 		return NULL;
 	}
-	dump->err = forget_dumped(dump);
-	give_memory_back();
+	dump->err = evict_dumped(dump);
+	trim_heap();
 	set_state(dump, DUMP_DONE);
 	return NULL;
 }
@@ -758,11 +761,11 @@ static int start_thread(struct ring_dump *dump)
 	pthread_attr_t attrs;
 	int err;
 
-	/* Signals are for the main thread, and a closed pipe is an error like others */
+	/* The main thread handles signals. A closed pipe is an ordinary error, without SIGPIPE. */
 	sigfillset(&full);
 	pthread_sigmask(SIG_SETMASK, &full, &mask);
 	pthread_attr_init(&attrs);
-	/* With --realtime it must not keep the main thread from reading */
+	/* With --realtime, only the main thread has real-time priority */
 	pthread_attr_setinheritsched(&attrs, PTHREAD_EXPLICIT_SCHED);
 	err = pthread_create(&dump->thread, &attrs, dump_thread, dump);
 	pthread_attr_destroy(&attrs);
@@ -770,15 +773,15 @@ static int start_thread(struct ring_dump *dump)
 	return -err;
 }
 
-/* A dump has ended, and its thread: back to a state in which another one can begin */
+/* A dump has ended, and so has its thread: get ready for the next one */
 static int end_dump(struct ring_dump *dump, bool ok)
 {
 	int err;
 
-	/* Some may have been set aside since */
+	/* Deferred records may be newer than the step */
 	dump->step = dump->noticed;
 	zfree(&dump->late.data);
-	/* If it failed then the next dump takes a newer trace */
+	/* Even if the dump failed: the next one takes a newer trace */
 	free_aux(dump);
 	if (ok) {
 		dump->nr++;
@@ -790,7 +793,7 @@ static int end_dump(struct ring_dump *dump, bool ok)
 	}
 	dump->state = DUMP_IDLE;
 	if (err)
-		pr_err("Failed to go on with the memory ring: %s\n", strerror(-err));
+		pr_err("Failed to evict records of the memory ring: %s\n", strerror(-err));
 	return err ?: dump->app.broken ? dump->err : 0;
 }
 
@@ -820,7 +823,7 @@ int ring_dump__due(struct ring_dump *dump)
 	if (dump->state != DUMP_IDLE || !dump_requests__any(&dump->requests) ||
 	    (dump->requests.too_early && !dump->ending))
 		return 0;
-	/* First things first */
+	/* Apply the step of the clock before the next dump */
 	if (dump->noticed.by && !dump->ending) {
 		dump_requests__wake_up(&dump->requests);
 		return 0;
@@ -852,13 +855,14 @@ static int add_late(void *arg, const union perf_event *event)
 }
 
 /*
- * A sample's side-band was in a kernel's buffer before the sample was, but that
- * buffer may have been read earlier than the sample's. Then it came by the round
- * after that which the dump ends with. It stays in the ring as well, because later
- * samples need it, and a file that has it twice is none the worse: sorted by time
- * the two come one after the other, and the second changes nothing.
+ * A sample's side-band is in one of the kernel's buffers before the sample is in
+ * another. But if the first buffer was read before the side-band was there, and the
+ * second after the sample was, the dump's last round has only the sample. The next
+ * round has the side-band. It stays in the ring as well, because later samples need
+ * it. A file may have it twice: sorted by time, the second one directly follows the
+ * first, and changes nothing.
  */
-static int look_for_late(struct ring_dump *dump)
+static int collect_late(struct ring_dump *dump)
 {
 	struct memory_ring_visitor visitor = { .wanted = add_late, .arg = &dump->late };
 
@@ -867,7 +871,7 @@ static int look_for_late(struct ring_dump *dump)
 
 int ring_dump__begin(struct ring_dump *dump)
 {
-	int err = look_for_late(dump);
+	int err = collect_late(dump);
 
 	if (!err)
 		err = start_thread(dump);
@@ -891,18 +895,18 @@ static bool is_given_up(struct ring_dump *dump)
 	return __atomic_load_n(&dump->given_up, __ATOMIC_ACQUIRE);
 }
 
-/* What it writes to may never take it: a pipe that nobody reads, a server that is down */
+/* The write may never end: nobody reads the pipe, or a file server is down */
 static int wait_for_dump(struct ring_dump *dump)
 {
 	struct pollfd pfd = { .fd = dump->requests.wakeup[0], .events = POLLIN };
-	int timeout = PATIENCE;
+	int timeout = WAIT_WARN_MS;
 
 	while (dump->state != DUMP_IDLE) {
 		int err;
 
 		if (!poll(&pfd, 1, timeout)) {
 			timeout = -1;
-			pr_warning("Waiting for the dump to %s: another signal gives it up\n",
+			pr_warning("Waiting for the dump to %s: another signal makes perf give up\n",
 				   output_name(dump));
 		}
 		dump_requests__woken_up(&dump->requests);
@@ -910,7 +914,7 @@ static int wait_for_dump(struct ring_dump *dump)
 		if (err)
 			return err;
 		if (dump->state != DUMP_IDLE && is_given_up(dump)) {
-			pr_err("The dump to %s is given up\n", output_name(dump));
+			pr_err("Gave up waiting for the dump to %s\n", output_name(dump));
 			record_files__give_up(&dump->files);
 			return -ECANCELED;
 		}
@@ -918,7 +922,7 @@ static int wait_for_dump(struct ring_dump *dump)
 	return 0;
 }
 
-/* There is nobody who could try again */
+/* Make the last dump, if one is due. If it fails, there is no other try. */
 static int last_dump(struct ring_dump *dump, bool failed)
 {
 	int due = ring_dump__due(dump);
@@ -978,7 +982,7 @@ void ring_dump__forget_hits(struct ring_dump *dump)
 bool ring_dump__has_file(const struct ring_dump *dump)
 {
 	return dump->app.stream ||
-	       record_files__are_there(dump->session->data);
+	       record_files__exists(dump->session->data);
 }
 
 int ring_dump__add_time(struct ring_dump *dump)
@@ -1012,12 +1016,12 @@ void ring_dump__print_stats(const struct ring_dump *dump)
 		dump->nr, dump->dumped.samples, dropped->samples - dump->unused, dump->unused,
 		dump->dumped.lost + dropped->lost, stats->added);
 	if (dropped->overrun)
-		fprintf(stderr, "[ perf record: %" PRIu64 " side-band records lost while dumps were stuck ]\n",
+		fprintf(stderr, "[ perf record: %" PRIu64 " side-band records lost, because a dump took too long ]\n",
 			dropped->overrun);
 	if (stats->dropped)
-		fprintf(stderr, "[ perf record: %" PRIu64 " mappings and kernel objects forgotten: there were too many ]\n",
+		fprintf(stderr, "[ perf record: %" PRIu64 " mappings and kernel objects dropped: there were too many ]\n",
 			stats->dropped);
 	if (!dump->nr)
 		fprintf(stderr,
-			"[ perf record: No samples were written, for there was no dump: ask for one by SIGUSR2, by 'snapshot' from --control, or at exit by -M eSIZE ]\n");
+			"[ perf record: No samples were written, because no dump was requested: use SIGUSR2, 'snapshot' on --control, or -M eSIZE for a dump at exit ]\n");
 }

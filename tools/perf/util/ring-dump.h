@@ -5,13 +5,13 @@
 /*
  * perf record -M: keep the newest events in memory, dump them on demand
  *
- * What is read from the kernel's buffers goes into a ring (memory-ring.h). Of the
- * records evicted from the ring, those that later samples need go into a store
- * (sideband-store.h). A dump hands both to a thread that writes them to perf.data
- * (data-append.h), while the main thread goes on filling the ring.
+ * Records from the kernel's buffers go into a ring (memory-ring.h). Of those that are
+ * evicted from the ring, the ones that later samples need go into a store
+ * (sideband-store.h). A dump hands ring and store to a thread that writes them to
+ * perf.data (data-append.h), while the main thread continues to fill the ring.
  *
  * Synthesized records of perf's own types go into the file when recording starts,
- * those of the kernel's types into the store.
+ * those of the kernel's types go into the store.
  *
  * All functions but ring_dump__request() are for the main thread.
  */
@@ -27,15 +27,15 @@ struct ring_dump;
 union perf_event;
 
 /**
- * struct ring_dump_opts - What the user asked for
- * @size:	of the ring, 0: no -M
- * @on_exit:	dump at the end, too
+ * struct ring_dump_opts - Options
+ * @size:	size of the ring in bytes, 0: no -M
+ * @on_exit:	make a dump at the end, too
  * @file_each:	write each dump to a file of its own
- * @max_files:	if not 0, remove the oldest file when there would be more
+ * @max_files:	if not 0, remove the oldest file when there are more
  * @interval:	at least this many seconds between the beginnings of two dumps
  * @comp_level:	compress if not 0
- * @clockid:	clock of the events' times; one that can't be set if not known
- * @configured:	-M comes from the configuration, not from the command line
+ * @clockid:	clock of the events' times; if not known, a clock that can't be set
+ * @configured:	-M comes from perfconfig, not from the command line
  */
 struct ring_dump_opts {
 	u64		size;
@@ -64,25 +64,25 @@ struct ring_dump *ring_dump__new(const struct ring_dump_opts *opts);
 void ring_dump__delete(struct ring_dump *dump);
 
 /**
- * ring_dump__prepare - Before the session opens @data
+ * ring_dump__prepare - Call it before the session opens @data
  *
- * May change the path. Return 0, or -errno after a message.
+ * May change the path of @data. Return 0, or -errno after a message.
  */
 int ring_dump__prepare(struct ring_dump *dump, struct perf_data *data);
 
 /**
- * ring_dump__open - The events are open
+ * ring_dump__open - Call it when the events are open
  *
- * From here on records can come. Return 0, or -errno after a message.
+ * From then on records can be added. Return 0, or -errno after a message.
  */
 int ring_dump__open(struct ring_dump *dump, struct perf_session *session,
 		    struct evlist *evlist);
 
 /* Poll this fd: it is readable if a dump is requested or complete */
 int ring_dump__wakeup_fd(const struct ring_dump *dump);
-/* Poll this, too: it is readable if a request that came too early is due. -1: there is none. */
+/* Poll this fd, too: it is readable when the interval is over. -1: there is no interval. */
 int ring_dump__timer_fd(const struct ring_dump *dump);
-/* Likewise: it is readable if the clock was set */
+/* Poll this fd, too: it is readable if the clock was set. -1: it can't be set. */
 int ring_dump__clock_fd(const struct ring_dump *dump);
 
 /**
@@ -98,18 +98,18 @@ int ring_dump__start(struct ring_dump *dump);
 
 /* Add records from one of the kernel's buffers */
 int ring_dump__append(struct ring_dump *dump, const void *buf, size_t size);
-/* All of the kernel's buffers have been read once */
+/* Each of the kernel's buffers has been read once */
 void ring_dump__end_round(struct ring_dump *dump);
 
 /**
- * ring_dump__look_at_clock - Was the clock set back?
+ * ring_dump__check_clock - Was the clock set back?
  *
  * Call it before the kernel's buffers are read. Return 0 if not, 1 if so, or -errno. If
- * so, all samples so far are useless, because samples are sorted by time. Read the
- * buffers once more, then call ring_dump__set_back().
+ * so, all samples so far have to be dropped, because samples are sorted by time. Read
+ * the buffers once more, then call ring_dump__apply_clock_step().
  */
-int ring_dump__look_at_clock(struct ring_dump *dump);
-int ring_dump__set_back(struct ring_dump *dump);
+int ring_dump__check_clock(struct ring_dump *dump);
+int ring_dump__apply_clock_step(struct ring_dump *dump);
 
 /* Add AUX area data for the next dump; @event has its size */
 int ring_dump__add_auxtrace(struct ring_dump *dump, const union perf_event *event,
@@ -118,53 +118,53 @@ int ring_dump__add_auxtrace(struct ring_dump *dump, const union perf_event *even
 /* Request a dump. From any context, signal handlers included. */
 void ring_dump__request(struct ring_dump *dump);
 /*
- * Request a dump, and acknowledge it on the control fifo when it is complete, with the
- * name of the file and the request's @label, which can be empty
+ * Request a dump. When it is complete, acknowledge it on the control fifo with the name
+ * of the file and the request's @label, which can be empty.
  */
 void ring_dump__request_ack(struct ring_dump *dump, const char *label);
 
-/* If recording ended now, would there be a dump? */
+/* If recording ended now, would a dump be made? */
 bool ring_dump__at_exit(const struct ring_dump *dump);
 
 /**
- * ring_dump__due - Clean up after a dump that has ended; is a new one to be started?
+ * ring_dump__due - Clean up after a dump that has ended; is a new one due?
  *
- * Return 1 if so, 0 if not, -errno if recording can't go on. That is so if a dump into
- * a pipe has failed.
+ * Return 1 if so, 0 if not, -errno if recording can't go on, because a dump into a pipe
+ * has failed.
  */
 int ring_dump__due(struct ring_dump *dump);
 
 /**
- * ring_dump__take - Take all that is in the ring for a dump
+ * ring_dump__take - Take all records of the ring for a dump
  *
- * Call it when the kernel's buffers have been read once since the request. Must be
- * followed by ring_dump__begin().
+ * Call it when the kernel's buffers have been read once since the request. Then call
+ * ring_dump__begin().
  */
 void ring_dump__take(struct ring_dump *dump);
 
 /**
- * ring_dump__begin - Start the dump of what was taken
+ * ring_dump__begin - Start the dump of the taken records
  *
- * Call it when the kernel's buffers have been read once more. What was read then is
- * for the next dump, but its side-band goes into this one, too. Return 0, also if the
- * dump failed, as the user has seen a message and can try again. Return -errno if
+ * Call it when the kernel's buffers have been read once more. The records read then are
+ * for the next dump, but their side-band goes into this one, too. Return 0, also after
+ * a message that the dump failed: the user can request it again. Return -errno if
  * recording can't go on.
  */
 int ring_dump__begin(struct ring_dump *dump);
 
 /**
  * ring_dump__finish - Recording has ended: wait for dumps, and make the last one
- * @failed: there was an error: no dump at the end, unless one was requested
+ * @failed: recording failed: no dump at the end, unless one was requested
  *
- * Return 0, or -errno if the last dump failed. -ECANCELED: a dump is still under way.
- * Its thread still uses everything, so that perf can only exit.
+ * Return 0, or -errno if the last dump failed. -ECANCELED: the dump was given up, but its
+ * thread is still running and uses @dump, so perf can only exit.
  */
 int ring_dump__finish(struct ring_dump *dump, bool failed);
 
 /**
- * ring_dump__refresh_header - Write the header's features once more
+ * ring_dump__refresh_header - Write the header's features again
  *
- * For what is only known about perf.data after all of it has been read. Return 0,
+ * For features that are known only after all of perf.data has been read. Return 0,
  * or -errno after a message.
  */
 int ring_dump__refresh_header(struct ring_dump *dump);
@@ -177,7 +177,7 @@ void ring_dump__give_up(struct ring_dump *dump);
 
 /* Does the output file of the dumps still exist? */
 bool ring_dump__has_file(const struct ring_dump *dump);
-/* Append the time to its name. Return 0 or -errno. */
+/* Append the time to the name of the output file. Return 0 or -errno. */
 int ring_dump__add_time(struct ring_dump *dump);
 
 /* The number of complete dumps */
@@ -186,7 +186,7 @@ unsigned int ring_dump__nr(const struct ring_dump *dump);
 /* Bytes in perf.data, or in all files of dumps */
 u64 ring_dump__bytes_written(const struct ring_dump *dump);
 
-/* Print what the dumps have, and what was dropped or lost */
+/* Print how many samples were dumped, dropped and lost */
 void ring_dump__print_stats(const struct ring_dump *dump);
 
 #endif /* __PERF_RING_DUMP_H */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sideband-dump.c: Hand out what a sideband-store holds, for a file
+ * sideband-dump.c: Dump the records of a sideband-store
  *
  * A reader of the file plays the records back: a FORK copies the mappings and the
- * name that the parent has at that moment. The dump may not have the parent as it
- * was then, or not at all. Then the child gets its own copies of the records that
- * say what it inherited.
+ * name that the parent has at that moment. The dump may lack the parent, or what it
+ * had then. In that case the child gets its own copies of the records that it
+ * inherited.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 /*
  * @record:  called for each record
  * @written: records up to this number are left out
- * @copy:    of a record that has to be changed
+ * @copy:    buffer for a record that has to be changed
  */
 struct writer {
 	struct sideband_store	*store;
@@ -41,7 +41,7 @@ static union perf_event *writer__copy(struct writer *w, const union perf_event *
 	return memcpy(w->copy, event, event->header.size);
 }
 
-/* Convert @time from store time to the present clock, and set it in @event, a copy. 0: none. */
+/* Convert @time from store time to the present clock, and set it in @event, a copy. 0: no time. */
 static void writer__set_time(struct writer *w, union perf_event *event, u64 time)
 {
 	void *field = sideband_store__trailer(w->store, event, PERF_SAMPLE_TIME);
@@ -52,7 +52,7 @@ static void writer__set_time(struct writer *w, union perf_event *event, u64 time
 		memcpy(field, &time, sizeof(time));
 }
 
-/* Add @event as it came, except that its time stamp follows the present clock */
+/* Add @event unchanged, except that its time stamp is in time of the present clock */
 static void writer__add_unchanged(struct writer *w, const union perf_event *event, u64 time)
 {
 	union perf_event *copy;
@@ -65,7 +65,7 @@ static void writer__add_unchanged(struct writer *w, const union perf_event *even
 	writer__add(w, event);
 }
 
-/* Add a copy of @rec that is about @task, with the time of its fork */
+/* Add a copy of @rec, but with the ids of @task and the time of its fork */
 static void writer__add_inherited(struct writer *w, struct sideband_record *rec,
 				  struct sideband_task *task)
 {
@@ -85,7 +85,7 @@ static void writer__add_inherited(struct writer *w, struct sideband_record *rec,
 	writer__add(w, event);
 }
 
-/* Does the playback of its FORK give @process all mappings that it inherited? */
+/* When its FORK is played back, does @process get all mappings that it inherited? */
 static bool parent_has_maps(struct sideband_store *store, struct sideband_process *process)
 {
 	struct sideband_process *parent;
@@ -121,7 +121,7 @@ static int cmp_age(const void *a, const void *b)
 	return sideband_record__older(l, r) ? -1 : sideband_record__older(r, l);
 }
 
-/* Oldest first, as newer ones hide parts of older ones */
+/* Oldest first, because newer ones hide parts of older ones */
 static void writer__add_inherited_maps(struct writer *w, struct sideband_process *process)
 {
 	const struct sideband_maps *maps = process->maps;
@@ -153,7 +153,7 @@ static void writer__add_fork(struct writer *w, struct sideband_record *rec)
 	bool no_maps = task == process->leader && !parent_has_maps(w->store, process);
 	union perf_event *event = writer__copy(w, sideband_record__event(rec));
 
-	/* in playback the tid of a thread that is gone may stand for an earlier thread */
+	/* in playback, the tid of a thread that is gone may be that of an earlier thread */
 	if (!creator)
 		event->fork.ptid = event->fork.ppid;
 	if (no_maps)

@@ -2,21 +2,21 @@
 /*
  * sideband-ends.c: Ends that are not recorded
  *
- * The EXIT of a task is not recorded if it happens on a CPU or in a cgroup that isn't
- * recorded, and it can be lost. No record tells that a cgroup was removed. So the
- * system is asked whether tasks and cgroups still exist. For each one that becomes
- * known two are checked, in a cycle. So at most as many that are gone are held as
- * there are live ones.
+ * The EXIT of a task is missing if the task exits on a CPU or in a cgroup that isn't
+ * recorded, or if the record is lost. There is no record of a cgroup's removal. So the
+ * system is asked whether tasks and cgroups still exist. Whenever one becomes known,
+ * two are checked, in a cycle. So the store never holds more that are gone than live
+ * ones.
  *
  * A task that is gone now may have existed when samples in the ring were taken, or may
- * have forked others whose records are pending. It ends when all that was read up to
- * and including the next round has left the ring and has been applied.
+ * have forked others whose records are pending. It ends when all records read up to and
+ * including the next round have left the ring and have been applied.
  */
 #include <linux/kernel.h>
 #include "sideband-state.h"
 
 /* Number of checks for each task or cgroup that becomes known */
-#define LOOKS	2
+#define CHECKS	2
 
 void sideband_ends__watch(struct sideband_store *store, struct sideband_watched *watched)
 {
@@ -29,7 +29,7 @@ void sideband_ends__unwatch(struct sideband_watched *watched)
 	list_del(&watched->list);
 }
 
-void sideband_ends__doubt(struct sideband_store *store, struct sideband_watched *watched)
+void sideband_ends__recheck(struct sideband_store *store, struct sideband_watched *watched)
 {
 	if (!watched->gone)
 		return;
@@ -49,10 +49,10 @@ static bool is_gone(struct sideband_store *store, struct sideband_watched *watch
 	return store->ops->task_is_gone(store->priv, task_of(watched)->tid);
 }
 
-void sideband_ends__look(struct sideband_store *store, u64 round)
+void sideband_ends__check(struct sideband_store *store, u64 round)
 {
 	struct list_head *last = store->watched.prev;
-	u64 nr = LOOKS * store->unwatched;
+	u64 nr = CHECKS * store->unwatched;
 
 	store->unwatched = 0;
 	if (!store->ops || list_empty(&store->watched))
@@ -74,7 +74,7 @@ void sideband_ends__look(struct sideband_store *store, u64 round)
 static void watched__end(struct sideband_store *store, struct sideband_watched *watched)
 {
 	/* a leader stays watched until the last thread of its process has ended */
-	sideband_ends__doubt(store, watched);
+	sideband_ends__recheck(store, watched);
 	if (watched->key)
 		sideband_objects__end(store, container_of(watched, struct sideband_object,
 							  watched));
@@ -82,7 +82,7 @@ static void watched__end(struct sideband_store *store, struct sideband_watched *
 		sideband_tasks__gone(store, task_of(watched));
 }
 
-/* Has all left the ring that was read up to the round after the one that found it gone? */
+/* Have all records left the ring that were read up to the round after that of the check? */
 static bool is_past(const struct sideband_watched *watched, u64 oldest_round)
 {
 	return watched->round + 3 <= oldest_round;
@@ -99,7 +99,7 @@ void sideband_ends__apply(struct sideband_store *store, u64 oldest_round)
 		if (!watched->time)
 			watched->time = p->settled;
 	}
-	/* Ending one can free others of the list, so always take the first */
+	/* Ending one can free others in the list, so always take the first */
 	while (!list_empty(&store->gone)) {
 		watched = list_first_entry(&store->gone, struct sideband_watched, list);
 		if (!is_past(watched, oldest_round) || watched->time > p->due)

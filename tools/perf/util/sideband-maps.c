@@ -2,12 +2,11 @@
 /*
  * sideband-maps.c: Which mapping of a process is visible at which address
  *
- * As in perf report, a mapping hides the parts of older ones in its range, and
- * their other parts stay. A record is needed as long as one byte of its mapping
- * is visible.
+ * As in perf report, a mapping hides the parts of older ones in its range. Their
+ * other parts stay. A record is needed as long as one byte of its mapping is visible.
  *
- * No record tells of a munmap. Some JIT compilers map code at ever new addresses,
- * so that the number of mappings would only grow: SIDEBAND_MAX_MAPS is the limit.
+ * There is no record of a munmap. Some JIT compilers map code at ever new addresses,
+ * so that the number of mappings grows without bound. SIDEBAND_MAX_MAPS limits it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -52,7 +51,7 @@ void sideband_maps__trim(struct sideband_store *store, unsigned int nr)
 	}
 }
 
-/* Does it map an existing file? Else it is anonymous memory, or its file is removed already. */
+/* Does it map an existing file, not anonymous memory or a removed file? */
 static bool record__is_lasting(struct sideband_record *rec)
 {
 	static const char deleted[] = " (deleted)";
@@ -212,7 +211,7 @@ bool sideband_maps__has(const struct sideband_maps *maps, struct sideband_record
 	return false;
 }
 
-/* @process has lost this segment. The record may have other segments. */
+/* @process loses @seg. The record may have other segments. */
 static void process__lost(struct sideband_store *store, struct sideband_process *process,
 			  struct sideband_segment *seg)
 {
@@ -221,7 +220,7 @@ static void process__lost(struct sideband_store *store, struct sideband_process 
 	segment__free(store, seg);
 }
 
-/* The maximum number of segments that it takes to map @rec in [start, end) */
+/* The maximum number of new segments for mapping @rec in [start, end) */
 static unsigned int maps__needs(const struct sideband_maps *maps, struct sideband_record *rec,
 				u64 start, u64 end)
 {
@@ -252,7 +251,7 @@ static void maps__cut(struct sideband_store *store, struct sideband_maps *maps,
 }
 
 /*
- * Drop the oldest mappings when there are too many. Mappings of files go last, as they
+ * Drop the oldest mappings when there are too many. Drop mappings of files last: they
  * may be a program's libraries.
  */
 static void process__limit_maps(struct sideband_store *store, struct sideband_process *process)
@@ -297,7 +296,7 @@ int sideband_maps__insert(struct sideband_store *store, struct sideband_process 
 			maps__cut(store, maps, seg, start, end, &lost);
 			continue;
 		}
-		/* @rec comes late: the newer @seg hides a part of it */
+		/* @rec arrives late: the newer @seg hides a part of it */
 		if (done < seg->start)
 			maps__add(store, maps, done, seg->start, rec);
 		done = seg->end;
@@ -310,7 +309,7 @@ int sideband_maps__insert(struct sideband_store *store, struct sideband_process 
 	return 0;
 }
 
-/* Drop all mappings. If an exec comes late: those older than it. */
+/* Drop all mappings, or if an exec arrives late, those that are older than it */
 void sideband_maps__clear(struct sideband_store *store, struct sideband_process *process,
 			  const struct sideband_record *rec)
 {
@@ -324,7 +323,7 @@ void sideband_maps__clear(struct sideband_store *store, struct sideband_process 
 	for (seg = sideband_maps__first(old); seg; seg = sideband_maps__next(seg)) {
 		kept = seg->rec;
 		if (rec && sideband_record__older(rec, kept) && kept->owner == process->serial)
-			/* without memory it is lost, like any other record */
+			/* if there is no memory, it is lost, like any other record */
 			sideband_maps__insert(store, process, kept);
 		if (kept->owner == process->serial && !sideband_maps__has(process->maps, kept))
 			kept->orphan = true;

@@ -3,7 +3,7 @@
  * sideband-objects.c: State that belongs to no task: kernel symbols, cgroups, ...
  *
  * One record is in force for each object, i.e. for each kind and key, until a newer
- * one comes, or one that says that the object is gone.
+ * record for it, or one that says that the object is gone.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 
 /*
  * The limit for each kind. Beyond it the oldest object is dropped. It is needed because
- * records of ends can be lost like others, and without the permission to ask the system
- * for cgroups their ends are never known. SIDEBAND_MAX_POKES is larger, as a tracer can
- * change the beginnings of all kernel functions.
+ * the record of an end can be lost, and without the permission to look up cgroups their
+ * ends are never known. SIDEBAND_MAX_POKES is larger, because a tracer can patch the
+ * entries of all kernel functions.
  */
 static const unsigned int max_objects[SIDEBAND_KINDS] = {
 	[SIDEBAND_KERNEL_MAP]	 = SIDEBAND_MAX_OBJECTS,
@@ -113,7 +113,7 @@ static void store__limit(struct sideband_store *store, enum sideband_kind kind)
 	store->stats.dropped++;
 }
 
-/* Put @rec in force for @key, unless a newer record is */
+/* Put @rec in force for @key, unless a newer record is in force */
 static int store__set(struct sideband_store *store, const struct sideband_key *key,
 		      struct sideband_record *rec)
 {
@@ -127,13 +127,13 @@ static int store__set(struct sideband_store *store, const struct sideband_key *k
 		return -ENOMEM;
 	sideband_record__put(store, obj->rec);
 	obj->rec = sideband_record__get(rec);
-	sideband_ends__doubt(store, &obj->watched);
+	sideband_ends__recheck(store, &obj->watched);
 	list_move_tail(&obj->age, &store->kinds[key->kind].list);
 	store__limit(store, key->kind);
 	return 0;
 }
 
-/* Drop the record in force for @key if @rec is newer. Return whether that one is in the file. */
+/* Drop the record in force for @key if @rec is newer. Is the dropped record in the file? */
 static bool store__clear(struct sideband_store *store, const struct sideband_key *key,
 			 const struct sideband_record *rec)
 {
@@ -147,7 +147,7 @@ static bool store__clear(struct sideband_store *store, const struct sideband_key
 	return in_file;
 }
 
-/* The code in this range is gone, and with it the need for its text changes */
+/* The code in this range is gone: drop its text changes */
 static void store__clear_pokes(struct sideband_store *store, u64 start, u64 len,
 			       const struct sideband_record *rec)
 {
@@ -220,7 +220,7 @@ static int apply_kernel_map(struct sideband_store *store, struct sideband_record
 
 /*
  * The record maps a bit of the PEBS status on a CPU to an event. CPU and event are in
- * the fields behind the record's body.
+ * the fields after the record's body.
  */
 static int apply_hw_id(struct sideband_store *store, struct sideband_record *rec)
 {

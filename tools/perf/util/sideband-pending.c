@@ -2,8 +2,8 @@
 /*
  * sideband-pending.c: Records of a sideband-store until they are applied
  *
- * They arrive as runs in order of time: one run per kernel buffer and round. So they
- * are sorted by merging runs.
+ * They arrive as sorted runs: one for each kernel buffer and round. So they are sorted
+ * by merging runs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -130,7 +130,7 @@ static u32 tid_of(const union perf_event *event)
 	return event->comm.tid;
 }
 
-/* The memory to be written next has left the caches since its last use */
+/* Prefetch the memory to be written next, as it has left the caches since its last use */
 static void fetch_ahead(const void *logged, const struct sideband_pending_record *pending)
 {
 	__builtin_prefetch(logged + LOG_AHEAD, 1);
@@ -176,7 +176,7 @@ static size_t end_of_run(const struct sideband_pending_record *index, size_t i, 
 }
 
 /*
- * Merge two neighbouring runs. Entries newer or older than all of the other run aren't
+ * Merge two adjacent runs. Entries that are newer or older than the whole other run aren't
  * moved: that is most of them if the runs are of different rounds.
  */
 static void merge(struct sideband_pending_record *index, size_t from, size_t mid, size_t to,
@@ -197,8 +197,8 @@ static void merge(struct sideband_pending_record *index, size_t from, size_t mid
 }
 
 /*
- * Sort the entries up to @nr by time, those of the same time by arrival. Those up to
- * @sorted are sorted already. @tmp has room for the others.
+ * Sort the entries from @first to @nr by time, those of the same time by arrival. Those up
+ * to @sorted are sorted already. @tmp has room for the others.
  */
 static void sort(struct sideband_pending_record *index, size_t first, size_t sorted, size_t nr,
 		 struct sideband_pending_record *tmp)
@@ -216,7 +216,7 @@ static void sort(struct sideband_pending_record *index, size_t first, size_t sor
 	merge(index, first, sorted, nr, tmp);
 }
 
-/* Are all records of the ring newer, because its round is old enough? */
+/* Is its round so old that all records of the ring are newer? */
 static bool is_settled(const struct sideband_pending_record *pending, u64 oldest_round)
 {
 	return (s32)((u32)oldest_round - pending->round) >= 2;

@@ -5,10 +5,10 @@
 /*
  * Records of a sideband-store that aren't applied to its state yet
  *
- * There are many of them, but each is kept only for a moment. They are copied one
- * behind the other into the blocks of a log. An index has all that is needed before
- * they are applied. It is made while the records are in the caches. So the log is
- * read again only by a dump, and for records that are really applied.
+ * There are many of them, but each is kept for a short time only. They are appended to
+ * a log, which consists of blocks. An index has what is needed of each record before it
+ * is applied. The entry is made while the record is in the caches. So the log is read
+ * again only by a dump, and for records that are applied.
  */
 #include <linux/sizes.h>
 #include <linux/types.h>
@@ -22,7 +22,7 @@ struct sideband_logged {
 	u64			event[];
 };
 
-/* A part of the log. Each record is shorter than 64 KiB, so that it fits into one. */
+/* A part of the log. Each record fits into one, because it is shorter than 64 KiB. */
 struct sideband_block {
 	struct sideband_block	*next;		/* free block */
 	size_t			used;
@@ -32,12 +32,12 @@ struct sideband_block {
 
 /**
  * struct sideband_pending_record - A record's entry in the index
- * @time:    0 if it has none
- * @block:   the block of the log that it is in
- * @pid:     if it is about a task
- * @tid:     likewise
- * @round:   in which it was read, modulo 2^32
- * @pos:     its position in the block
+ * @time:    time stamp, 0 if it has none
+ * @block:   block of the log that has the record
+ * @pid:     pid, if it is about a task
+ * @tid:     tid, if it is about a task
+ * @round:   round in which it was read, modulo 2^32
+ * @pos:     position in the block, in u64
  * @type:    PERF_RECORD_*
  * @of_task: it is about a task
  */
@@ -55,11 +55,11 @@ struct sideband_pending_record {
 /**
  * struct sideband_pending - Log and index
  * @index:   entries from @first to @sorted are in order of time. Those from @sorted on
- *	     are in order of arrival: the ring may have records as old as these.
+ *	     are in order of arrival: the ring may have older records.
  * @first:   entries before it have been applied
  * @sorted:  see @index
  * @nr:      end of the index
- * @alloc:   room of the index in entries. As much again follows, for merging.
+ * @alloc:   allocated entries. As many again follow, as a buffer for merging.
  * @settled: no record of the ring is older than this
  * @due:     records up to this time can be applied
  * @last:    the block that is being filled
@@ -96,7 +96,7 @@ sideband_pending__event(const struct sideband_pending_record *pending)
 /* Copy @event into the log. Return 0 or -ENOMEM. */
 int sideband_pending__add(struct sideband_store *store, const union perf_event *event,
 			  u64 time, u64 seq, u64 round);
-/* The ring has no record from before @oldest_round: sort the records that this settles */
+/* The ring has no record of a round before @oldest_round: sort those that are settled now */
 void sideband_pending__settle(struct sideband_pending *pending, u64 oldest_round);
 /* Advance T */
 void sideband_pending__advance(struct sideband_pending *pending);

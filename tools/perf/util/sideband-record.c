@@ -2,7 +2,7 @@
 /*
  * sideband-record.c: Memory and records of the store
  *
- * What needs a record takes a reference. Dropping the last one frees the record.
+ * Whatever needs a record takes a reference. Dropping the last one frees the record.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +92,7 @@ void sideband_record__put(struct sideband_store *store, struct sideband_record *
 	store->stats.superseded++;
 }
 
-/* The fields behind the body of a record, the last of them first */
+/* The fields after the body of a record, the last one first */
 static const u64 trailer_fields[] = {
 	PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_CPU, PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_ID,
 	PERF_SAMPLE_TIME, PERF_SAMPLE_TID,
@@ -126,7 +126,7 @@ void *sideband_store__trailer(const struct sideband_store *store, union perf_eve
 	return (void *)event + event->header.size - back;
 }
 
-/* Called for each record, so the position of the time stamp is precomputed */
+/* This is called for each record, so the position of the time stamp is precomputed */
 u64 sideband_store__time(const struct sideband_store *store, const union perf_event *event)
 {
 	size_t size = event->header.size;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sideband-shortlived.c: Processes that live and die between two prunes
+ * sideband-shortlived.c: Processes that begin and end between two prunes
  *
- * With many short-lived processes, most side-band is about these. Applied record by
- * record it would leave nothing in the state, so it need not be applied. The records
- * of a process can be left out if the FORKs and EXITs of the process and of all its
- * threads are due, if all its other records that are due are between them, and if all
- * its children are left out, too.
+ * With many short-lived processes, most side-band is about them. Applied record by
+ * record, it would leave nothing in the state. So these records are skipped. The
+ * records of a process can be skipped if the FORKs and EXITs of the process and of all
+ * its threads are due, if all its other due records are between them, and if the records
+ * of all its children are skipped, too.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,22 +16,22 @@
 #include <linux/perf_event.h>
 #include "sideband-state.h"
 
-/* The first table has one entry for 1 << SHORTLIVED_SPARE records or a few more */
+/* A table begins with one entry for 1 << SHORTLIVED_SPARE records or a few more */
 #define SHORTLIVED_SPARE	2
 
-/* For fewer records than this it is faster to apply them than to scan them */
-#define LIVES_MIN	64
+/* Fewer records than this are faster to apply than to scan */
+#define SCAN_MIN	64
 
 /**
- * struct sideband_life - What the due records say about a tid
+ * struct shortlived_tid - What the due records say about a tid
  * @tid:    the tid
  * @pid:    its process in the first record
- * @alive:  if this is a pid: threads of the process with a FORK and no EXIT
+ * @alive:  if it is a pid: number of threads of the process with a FORK and no EXIT
  * @used:   this entry is in use
  * @gone:   it had an EXIT
- * @needed: the records of a process with this pid can't be left out
+ * @needed: the records of a process with this pid can't be skipped
  */
-struct sideband_life {
+struct shortlived_tid {
 	u32	tid;
 	u32	pid;
 	u32	alive : 29;
@@ -41,78 +41,78 @@ struct sideband_life {
 };
 
 /* The entry of @tid, or the free entry for it */
-static struct sideband_life *shortlived__find(const struct sideband_shortlived *lives, u32 tid)
+static struct shortlived_tid *shortlived__find(const struct sideband_shortlived *sl, u32 tid)
 {
-	size_t i = hash_32(tid, lives->bits);
+	size_t i = hash_32(tid, sl->bits);
 
-	while (lives->table[i].used && lives->table[i].tid != tid)
-		i = (i + 1) % (1UL << lives->bits);
-	return &lives->table[i];
+	while (sl->table[i].used && sl->table[i].tid != tid)
+		i = (i + 1) % (1UL << sl->bits);
+	return &sl->table[i];
 }
 
-static struct sideband_life *shortlived__add(struct sideband_shortlived *lives, u32 tid, u32 pid)
+static struct shortlived_tid *shortlived__add(struct sideband_shortlived *sl, u32 tid, u32 pid)
 {
-	struct sideband_life *life = shortlived__find(lives, tid);
+	struct shortlived_tid *entry = shortlived__find(sl, tid);
 
-	if (!life->used) {
-		life->tid = tid;
-		life->pid = pid;
-		life->used = true;
-		lives->nr++;
+	if (!entry->used) {
+		entry->tid = tid;
+		entry->pid = pid;
+		entry->used = true;
+		sl->nr++;
 	}
-	return life;
+	return entry;
 }
 
-static void shortlived__need(struct sideband_shortlived *lives, u32 pid)
+static void shortlived__need(struct sideband_shortlived *sl, u32 pid)
 {
-	shortlived__add(lives, pid, pid)->needed = true;
+	shortlived__add(sl, pid, pid)->needed = true;
 }
 
 /* The entry of a live process whose FORK is due. NULL: there is none. */
-static struct sideband_life *shortlived__find_process(struct sideband_shortlived *lives, u32 pid)
+static struct shortlived_tid *shortlived__find_process(struct sideband_shortlived *sl, u32 pid)
 {
-	struct sideband_life *life = shortlived__find(lives, pid);
+	struct shortlived_tid *entry = shortlived__find(sl, pid);
 
-	return life->alive ? life : NULL;
+	return entry->alive ? entry : NULL;
 }
 
-/* If the tid has an owner already, the record that replaces that one is needed */
+/* A FORK. If the tid still has an owner, the FORK is needed, because it replaces that one. */
 static void shortlived__begin(struct sideband_store *store, u32 pid, u32 tid)
 {
-	struct sideband_shortlived *lives = &store->shortlived;
-	struct sideband_life *process;
+	struct sideband_shortlived *sl = &store->shortlived;
+	struct shortlived_tid *process;
 
-	if (shortlived__find(lives, tid)->used || sideband_tasks__find(store, tid)) {
-		shortlived__need(lives, pid);
+	if (shortlived__find(sl, tid)->used || sideband_tasks__find(store, tid)) {
+		shortlived__need(sl, pid);
 		return;
 	}
-	process = shortlived__add(lives, tid, pid);
+	process = shortlived__add(sl, tid, pid);
 	if (tid != pid)
-		process = shortlived__find_process(lives, pid);
+		process = shortlived__find_process(sl, pid);
 	if (process)
 		process->alive++;
 	else
-		shortlived__need(lives, pid);
+		shortlived__need(sl, pid);
 }
 
-/* A record is about thread @tid of @pid. Unless both are known and alive, it is needed. */
-static void shortlived__mention(struct sideband_shortlived *lives, u32 pid, u32 tid)
+/* A record about thread @tid of @pid. It is needed unless both are known and alive. */
+static void shortlived__mention(struct sideband_shortlived *sl, u32 pid, u32 tid)
 {
-	const struct sideband_life *thread = shortlived__find(lives, tid);
+	const struct shortlived_tid *thread = shortlived__find(sl, tid);
 
-	if (shortlived__find_process(lives, pid) && thread->used && thread->pid == pid &&
+	if (shortlived__find_process(sl, pid) && thread->used && thread->pid == pid &&
 	    !thread->gone)
 		return;
-	shortlived__need(lives, pid);
-	shortlived__need(lives, tid);
+	shortlived__need(sl, pid);
+	shortlived__need(sl, tid);
 }
 
-static void shortlived__end(struct sideband_shortlived *lives, u32 pid, u32 tid)
+static void shortlived__end(struct sideband_shortlived *sl, u32 pid, u32 tid)
 {
-	struct sideband_life *process = shortlived__find_process(lives, pid);
+	struct shortlived_tid *process = shortlived__find_process(sl, pid);
 
-	shortlived__mention(lives, pid, tid);
-	shortlived__find(lives, tid)->gone = true;
+	shortlived__mention(sl, pid, tid);
+	shortlived__find(sl, tid)->gone = true;
 	if (process)
 		process->alive--;
 }
@@ -130,32 +130,32 @@ static void shortlived__add_record(struct sideband_store *store,
 		shortlived__mention(&store->shortlived, pending->pid, pending->tid);
 }
 
-static size_t shortlived__size(const struct sideband_shortlived *lives)
+static size_t shortlived__size(const struct sideband_shortlived *sl)
 {
-	return lives->table ? sizeof(*lives->table) << lives->bits : 0;
+	return sl->table ? sizeof(*sl->table) << sl->bits : 0;
 }
 
 /* Make an empty table of 1 << @bits entries. Reuse the last one if its size is about right. */
 static int shortlived__init(struct sideband_store *store, unsigned int bits)
 {
-	struct sideband_shortlived *lives = &store->shortlived;
+	struct sideband_shortlived *sl = &store->shortlived;
 
-	if (!lives->table || bits > lives->bits || bits + 2 < lives->bits) {
+	if (!sl->table || bits > sl->bits || bits + 2 < sl->bits) {
 		sideband_shortlived__exit(store);
-		lives->bits = bits;
-		lives->table = sideband_store__alloc(store, sizeof(*lives->table) << bits);
-		if (!lives->table)
+		sl->bits = bits;
+		sl->table = sideband_store__alloc(store, sizeof(*sl->table) << bits);
+		if (!sl->table)
 			return -ENOMEM;
 	}
-	lives->nr = 0;
-	lives->known = true;
-	memset(lives->table, 0, shortlived__size(lives));
+	sl->nr = 0;
+	sl->known = true;
+	memset(sl->table, 0, shortlived__size(sl));
 	return 0;
 }
 
 /*
- * A process that is not left out may have inherited from its parent, so that one is
- * needed, too. Go backwards: a child's FORK comes after its parent's.
+ * A process that is not skipped may have inherited from its parent, so its parent is
+ * needed, too. Go backwards, because a child's FORK comes after its parent's.
  */
 static void shortlived__need_parents(struct sideband_store *store, size_t end)
 {
@@ -178,12 +178,12 @@ static void shortlived__need_parents(struct sideband_store *store, size_t end)
 static bool shortlived__fill(struct sideband_store *store, size_t end)
 {
 	const struct sideband_pending *p = &store->pending;
-	struct sideband_shortlived *lives = &store->shortlived;
+	struct sideband_shortlived *sl = &store->shortlived;
 	size_t i;
 
 	for (i = p->first; i < end; i++) {
 		/* A record adds two entries at most. A quarter stays free for short searches. */
-		if (lives->nr + 2 > 3UL << lives->bits >> 2)
+		if (sl->nr + 2 > 3UL << sl->bits >> 2)
 			return false;
 		shortlived__add_record(store, &p->index[i]);
 	}
@@ -195,9 +195,9 @@ void sideband_shortlived__scan(struct sideband_store *store, size_t end)
 	size_t nr = end - store->pending.first;
 	unsigned int bits;
 
-	if (nr < LIVES_MIN)
+	if (nr < SCAN_MIN)
 		return;
-	/* Most tids have many records, and a small table stays in the caches */
+	/* Begin with a small table: it stays in the caches, and most tids have many records */
 	for (bits = ilog2(nr) - SHORTLIVED_SPARE; !shortlived__init(store, bits);
 	     bits += SHORTLIVED_SPARE) {
 		if (shortlived__fill(store, end)) {
@@ -211,12 +211,12 @@ void sideband_shortlived__scan(struct sideband_store *store, size_t end)
 bool sideband_shortlived__is_complete(const struct sideband_store *store,
 				      const struct sideband_pending_record *pending)
 {
-	const struct sideband_life *life;
+	const struct shortlived_tid *entry;
 
 	if (!store->shortlived.known || !pending->of_task)
 		return false;
-	life = shortlived__find(&store->shortlived, pending->pid);
-	return life->used && !life->alive && !life->needed;
+	entry = shortlived__find(&store->shortlived, pending->pid);
+	return entry->used && !entry->alive && !entry->needed;
 }
 
 void sideband_shortlived__forget(struct sideband_store *store)

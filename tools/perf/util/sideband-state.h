@@ -16,7 +16,7 @@ struct sideband_task;
 /**
  * struct sideband_record - A record that is in force
  * @list:   node in the store's list of such records
- * @time:   0 if it has none
+ * @time:   time stamp, 0 if it has none
  * @seq:    number of the record in order of arrival
  * @owner:  serial of the process or task that it is about
  * @task:   of an applied FORK record: the task that it made
@@ -48,7 +48,7 @@ static inline bool sideband_record__older(const struct sideband_record *a,
 	return a->time != b->time ? a->time < b->time : a->seq < b->seq;
 }
 
-/* Is it about a task, or about a task's mappings? */
+/* Is @event about a task or its mappings? */
 static inline bool sideband_store__is_of_task(const union perf_event *event)
 {
 	u16 cpumode = event->header.misc & PERF_RECORD_MISC_CPUMODE_MASK;
@@ -69,7 +69,7 @@ static inline bool sideband_store__is_of_task(const union perf_event *event)
 	}
 }
 
-/* An address range in which a mapping is visible */
+/* An address range in which one mapping is visible */
 struct sideband_segment {
 	struct rb_node		rb;
 	struct list_head	age;
@@ -97,12 +97,12 @@ struct sideband_maps {
 
 /**
  * struct sideband_watched - A task or cgroup whose end may not be recorded
- * @list:  node in the store's @watched, where the last one checked is at the end, or
- *	   in its @gone
+ * @list:  node in the store's @watched, which has the last one checked at its end, or
+ *	   in the store's @gone
  * @key:   of a cgroup; NULL: this is a task
  * @gone:  a check found that it is gone
  * @round: the round of that check
- * @time:  no record made before that check is newer than this; 0: not known yet
+ * @time:  no record from before that check is newer than this; 0: not known yet
  */
 struct sideband_watched {
 	struct list_head		list;
@@ -116,7 +116,7 @@ struct sideband_process {
 	u32			pid;
 	u32			ppid;
 	u64			serial;
-	u64			parent;		/* serial, 0 if not known */
+	u64			parent;		/* serial of the parent, 0 if not known */
 	struct sideband_maps	*maps;		/* NULL if there are none */
 	struct sideband_task	*leader;
 	struct list_head	tasks;		/* including the leader */
@@ -135,7 +135,7 @@ struct sideband_task {
 	u32			tid;
 	u32			ptid;
 	u64			serial;
-	u64			parent;		/* serial, 0 if not known */
+	u64			parent;		/* serial of the creator, 0 if not known */
 	u64			born;		/* time of the fork, 0 if not known */
 	u64			seen;		/* time of the first record */
 	struct sideband_record	*fork;
@@ -176,17 +176,17 @@ struct sideband_kind_list {
 	unsigned int		nr;
 };
 
-struct sideband_life;
+struct shortlived_tid;
 
 /**
  * struct sideband_shortlived - Hash table of the tids in the records that are due
  * @table: entries
  * @bits:  the table has 1 << @bits entries
  * @nr:    number of entries in use
- * @known: the entries describe the records that are due now
+ * @known: the table is valid for the records that are due now
  */
 struct sideband_shortlived {
-	struct sideband_life	*table;
+	struct shortlived_tid	*table;
 	unsigned int		bits;
 	size_t			nr;
 	bool			known;
@@ -204,7 +204,7 @@ struct sideband_shortlived {
  * @untimed:	 records in force without a time stamp, in order of arrival
  * @timed:	 records in force with a time stamp, in order of time
  * @pending:	 records that aren't applied to the state yet
- * @shortlived:	 which of them are about processes that leave nothing behind
+ * @shortlived:	 which of them are about processes that leave no state
  * @set_back:	 sum of all steps by which the clock was set back. It is added to the
  *		 times in the store, so that these stay in order.
  * @seq:	 number of the last record that has arrived
@@ -215,7 +215,7 @@ struct sideband_shortlived {
  * @nr_spare:	 number of them
  * @kinds:	 the objects by kind and age
  * @watched:	 struct sideband_watched of all that is not known to be gone
- * @gone:	 of what was found to be gone, in order of rounds
+ * @gone:	 struct sideband_watched of what was found to be gone, in order of rounds
  * @unwatched:	 number added to @watched since the last check
  */
 struct sideband_store {
@@ -250,7 +250,7 @@ struct sideband_store {
  */
 void *sideband_store__alloc(struct sideband_store *store, size_t size);
 void sideband_store__free(struct sideband_store *store, void *ptr, size_t size);
-/* Add a copy of @pending to the list that a dump walks, without a reference. NULL likewise. */
+/* Add a copy of @pending to the list that a dump walks. It has no references yet. */
 struct sideband_record *sideband_record__new(struct sideband_store *store,
 					     const struct sideband_pending_record *pending);
 /* Free @rec, which has no references */
@@ -258,19 +258,19 @@ void sideband_record__free(struct sideband_store *store, struct sideband_record 
 struct sideband_record *sideband_record__get(struct sideband_record *rec);
 /* Drop a reference to @rec, which can be NULL. The last one frees it. */
 void sideband_record__put(struct sideband_store *store, struct sideband_record *rec);
-/* The distance of @field, a PERF_SAMPLE_*, from the end of a record, 0: there is none */
+/* The distance of @field, a PERF_SAMPLE_*, from the end of a record, 0: no such field */
 size_t sideband_store__trailer_back(u64 sample_type, u64 field);
-/* Address of @field behind the body of a record. NULL if it has none. */
+/* Address of @field after the body of a record, NULL if it has none */
 void *sideband_store__trailer(const struct sideband_store *store, union perf_event *event,
 			      u64 field);
 
 /*
- * sideband-shortlived.c: processes that leave nothing behind
+ * sideband-shortlived.c: processes that begin and end between two prunes
  *
- * Look for them in the pending records before @end, which are applied next
+ * Find them in the pending records before @end, which are applied next.
  */
 void sideband_shortlived__scan(struct sideband_store *store, size_t end);
-/* Is @pending, one of these records, about such a process? Then it need not be applied. */
+/* Is @pending, one of these records, about such a process? Then don't apply it. */
 bool sideband_shortlived__is_complete(const struct sideband_store *store,
 				      const struct sideband_pending_record *pending);
 void sideband_shortlived__forget(struct sideband_store *store);
@@ -288,7 +288,7 @@ int sideband_maps__insert(struct sideband_store *store, struct sideband_process 
 /* Remove all mappings of @process that are older than @rec; NULL: all mappings */
 void sideband_maps__clear(struct sideband_store *store, struct sideband_process *process,
 			  const struct sideband_record *rec);
-/* The segments in order of address. NULL: there are no more. @maps can be NULL. */
+/* Iterate over the segments in order of address, up to NULL. @maps can be NULL. */
 struct sideband_segment *sideband_maps__first(const struct sideband_maps *maps);
 struct sideband_segment *sideband_maps__next(const struct sideband_segment *seg);
 /* Free all spare segments but @nr */
@@ -299,7 +299,7 @@ bool sideband_maps__has(const struct sideband_maps *maps, struct sideband_record
 /*
  * sideband-tasks.c: processes and threads
  *
- * Apply @rec to the state. What needs it takes a reference. Return 0 or -ENOMEM.
+ * Apply @rec to the state. Whatever needs @rec takes a reference. Return 0 or -ENOMEM.
  */
 int sideband_tasks__apply(struct sideband_store *store, struct sideband_record *rec);
 /* Apply an EXIT record, which is not needed afterwards */
@@ -325,11 +325,11 @@ void sideband_objects__exit(struct sideband_store *store);
  */
 void sideband_ends__watch(struct sideband_store *store, struct sideband_watched *watched);
 void sideband_ends__unwatch(struct sideband_watched *watched);
-/* A record mentions it: if it was found to be gone, check again */
-void sideband_ends__doubt(struct sideband_store *store, struct sideband_watched *watched);
+/* A new record mentions it: if a check found it to be gone, check again */
+void sideband_ends__recheck(struct sideband_store *store, struct sideband_watched *watched);
 /* Ask the system about some of what is watched. @round is the one being read. */
-void sideband_ends__look(struct sideband_store *store, u64 round);
-/* End what was gone before any record in the ring was read */
+void sideband_ends__check(struct sideband_store *store, u64 round);
+/* End what was gone before the records in the ring were read */
 void sideband_ends__apply(struct sideband_store *store, u64 oldest_round);
 
 #endif /* __PERF_SIDEBAND_STATE_H */

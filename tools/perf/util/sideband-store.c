@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sideband-store.c: Side-band that has left a ring, as long as samples need it
+ * sideband-store.c: Keep side-band that has left a ring, as long as samples need it
  *
  * The states of a record:
  *
  *   pending, unsettled   it has left the ring, but the ring may have older records
- *   pending, settled     all records of the ring are newer, but maybe not by much
+ *   pending, settled     all records of the ring are newer, but may be by less than the lag
  *   in force             applied to the state at T
  *   freed                superseded by a newer record that is older than the ring
  *
- * Records about a process that has begun and ended before T are freed at once.
+ * Records about a process that has begun and ended before T are freed without being
+ * applied.
  *
- * Records are applied in order of time, so that a late record of a round is not
- * taken for a newer one.
+ * Records are applied in order of time, not of arrival: a record that arrives late
+ * must not supersede a newer one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -80,7 +81,7 @@ static bool event__valid(const union perf_event *event)
 {
 	size_t size = event->header.size;
 
-	/* in a file, only their sizes keep records aligned */
+	/* records in a file are aligned only if all sizes are multiples of 8 */
 	if (size % sizeof(u64))
 		return false;
 	switch (event->header.type) {
@@ -166,7 +167,7 @@ static void store__apply(struct sideband_store *store,
 		store->stats.failed++;
 		return;
 	}
-	/* hold it until what needs it has taken references */
+	/* hold it until those who need it have taken references */
 	sideband_record__get(rec);
 	if (pending->of_task)
 		err = sideband_tasks__apply(store, rec);
@@ -200,7 +201,7 @@ void sideband_store__prune(struct sideband_store *store, u64 oldest_round, u64 r
 	}
 	sideband_shortlived__forget(store);
 	sideband_ends__apply(store, oldest_round);
-	sideband_ends__look(store, round);
+	sideband_ends__check(store, round);
 }
 
 void sideband_store__begin_write(struct sideband_store *store)

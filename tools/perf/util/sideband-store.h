@@ -3,13 +3,13 @@
 #define __PERF_SIDEBAND_STORE_H 1
 
 /*
- * The state that samples in a ring need, from side-band that was evicted from it
+ * A store for side-band records that were evicted from a ring
  *
  * A ring keeps the newest records and evicts old ones. Its samples still need
  * what evicted records say about tasks, mappings, kernel symbols and so on. Such
- * records move into the store when they leave the ring, and stay there as long
- * as some sample of the ring can need them. A dump of store and ring then
- * resolves each sample of the ring as a full recording does.
+ * records move into the store when they leave the ring. They stay there as long
+ * as a sample in the ring may need them. A reader of a dump of store and ring
+ * then resolves each sample of the ring as in a full recording.
  *
  *	time ->
  *	+------------------------+----------------------+----------------------+
@@ -22,14 +22,14 @@
  * on supersede older records. These are dropped when the new record is older than
  * T, not when it leaves the ring. So the size of the store is bounded by the tasks
  * that live at T, and by the side-band between T and the ring. The store asks the
- * system about ends that are not recorded. What even the system can't tell, such
- * as munmap, is bounded by a limit on how much is held.
+ * system about ends that are not recorded. For those that the system doesn't know
+ * either, such as munmap, there is a limit on the number of records.
  *
  * Records leave the ring in the order in which the kernel's buffers were read.
  * One 'round' reads each of them once. A record of round N is not older than any
- * of round N - 2, because round N - 1 has read all that was there before it. But
- * samples may come somewhat late: a task has samples after its exit, and a time
- * stamp is taken before its record is published. So T also stays behind by
+ * record of round N - 2, because round N - 1 has read all records from before
+ * itself. But samples may come a little late: a task has samples after its exit,
+ * and a time stamp is taken before its record is published. So T also lags by
  * SIDEBAND_STORE_LAG.
  *
  * Nothing in here is thread-safe.
@@ -41,16 +41,13 @@
 struct sideband_store;
 union perf_event;
 
-/*
- * Limits: mappings of a process, objects of a kind, and of the latter kernel text
- * changes
- */
+/* Limits: mappings of a process, objects of a kind, changes of kernel text */
 #define SIDEBAND_MAX_MAPS	16384
 #define SIDEBAND_MAX_OBJECTS	8192
 #define SIDEBAND_MAX_POKES	65536
 
 /**
- * struct sideband_ops - How a store asks about ends that are not recorded, and reports some
+ * struct sideband_ops - How a store asks the system about ends, and reports those of BPF programs
  * @task_is_gone:   is there no thread with this id any more?
  * @cgroup_is_gone: is there no cgroup with this id any more? false if not known.
  * @forget_bpf:	    neither the ring nor the file has samples of this BPF program
@@ -61,7 +58,7 @@ struct sideband_ops {
 	void (*forget_bpf)(void *priv, u32 id);
 };
 
-/* How long the state before a record is kept at the least, in nanoseconds */
+/* T is at least this much older than the ring, in nanoseconds */
 #define SIDEBAND_STORE_LAG	1000000000ULL
 
 /**
@@ -72,13 +69,13 @@ struct sideband_ops {
  * @superseded:	of these, no longer needed and freed
  * @malformed:	records refused with -EINVAL
  * @failed:	records lost because there was no memory
- * @dropped:	mappings and objects given up because there were too many, although
+ * @dropped:	mappings and objects dropped because there were too many, although
  *		samples may need them
  *
  * Current values, and the maximum of @bytes so far in @max_bytes:
  * @records:	records held: @added = @superseded + @records + those of @failed
  *		that were lost after they had been taken
- * @bytes:	memory for records and for what describes tasks and mappings
+ * @bytes:	memory for records, tasks and mappings
  * @tasks:	threads known to live at T
  * @processes:	processes known to live at T
  */
@@ -98,16 +95,16 @@ struct sideband_store_stats {
 
 /* Which records a dump has */
 enum sideband_dump_mode {
-	/* all that the ring needs, for a file that holds nothing yet */
+	/* all records that the ring needs, for a new file */
 	SIDEBAND_DUMP_ALL,
-	/* only those that came since sideband_store__begin_write() */
+	/* only those added since sideband_store__begin_write() */
 	SIDEBAND_DUMP_NEW,
 };
 
 /**
  * sideband_store__new - Make an empty store
- * @sample_type: of the event that has the side-band, if attr.sample_id_all is
- *		 set for it, else 0. Says where records have pid and time.
+ * @sample_type: of the event that records side-band, if attr.sample_id_all is set
+ *		 for it, else 0. It says where records have their pid and time.
  * @ops:	 how to ask the system; NULL: don't ask
  * @priv:	 for @ops
  *
@@ -118,7 +115,7 @@ struct sideband_store *sideband_store__new(u64 sample_type, const struct sideban
 void sideband_store__delete(struct sideband_store *store);
 
 /**
- * sideband_store__wants - Is the record one that the store keeps?
+ * sideband_store__wants - Does the store keep records of this type?
  * @event: only its header is read
  *
  * These are the records that change what later samples mean: COMM, MMAP, MMAP2,
@@ -128,7 +125,7 @@ void sideband_store__delete(struct sideband_store *store);
  */
 bool sideband_store__wants(const union perf_event *event);
 
-/* The time stamp behind the body of a record that the store wants, 0: it has none */
+/* The time stamp after the body of a record that the store wants, 0: it has none */
 u64 sideband_store__time(const struct sideband_store *store, const union perf_event *event);
 
 /**
@@ -159,7 +156,7 @@ void sideband_store__set_back(struct sideband_store *store, u64 by);
  * sideband_store__settle - Prepare for sideband_store__prune()
  * @oldest_round: as there
  *
- * Optional. Cheaper if called early, while what has left the ring is in the caches.
+ * Optional. It is cheaper while the records that have left the ring are in the caches.
  */
 void sideband_store__settle(struct sideband_store *store, u64 oldest_round);
 
@@ -169,9 +166,9 @@ void sideband_store__settle(struct sideband_store *store, u64 oldest_round);
  *		  the ring is empty: the round in which it is filled next.
  * @round: the one in which records are read now
  *
- * The cost grows with what has left the ring, not with what the store holds. It is
- * less if processes have begun and ended since the last call. Call this when whole
- * rounds have left the ring. Until then records pile up.
+ * The cost grows with the number of records that have left the ring, not with the
+ * size of the store. It is lower if processes have begun and ended since the last
+ * call. Call this when whole rounds have left the ring. Until then records pile up.
  */
 void sideband_store__prune(struct sideband_store *store, u64 oldest_round, u64 round);
 
@@ -184,14 +181,14 @@ typedef int (*sideband_record_t)(void *arg, const union perf_event *event);
  * @record: called for each of them
  * @arg: for @record
  *
- * Records are in order of time, those without one first. The dump has all that
- * the samples need which are in the ring at the time of the call.
+ * Records are in order of time, those without a time stamp first. The dump has all
+ * records needed by the samples that are in the ring at the time of the call.
  *
- * Records are as they were added, with one exception. A process or thread may have
- * inherited mappings or a name by fork from one that is gone, or that has lost them.
- * Then the dump has copies of these records with the pid, tid and time of the fork,
- * and the FORK record is marked as one that copies no mappings. In place of a thread
- * that is gone, FORK and MMAP records name the leader of its process.
+ * Records are as they were added, with these exceptions. A process or thread may have
+ * inherited mappings or a name by fork from one that is gone, or that has replaced
+ * them. Then the dump has copies of these records with the pid, tid and time of the
+ * fork, and the FORK record is marked as one that copies no mappings. In place of a
+ * thread that is gone, FORK and MMAP records name the leader of its process.
  *
  * Return 0 or -ENOMEM or what @record has returned.
  */
@@ -201,8 +198,8 @@ int sideband_store__dump(struct sideband_store *store, enum sideband_dump_mode m
 /**
  * sideband_store__begin_write - All records added so far are being written to the file
  *
- * For SIDEBAND_DUMP_NEW. Call it after sideband_store__dump(), and after the
- * records of the ring that go into the file with it have been added. Then call
+ * For SIDEBAND_DUMP_NEW. Call it after sideband_store__dump(), when the records of
+ * the ring that go into the same file have been added, too. Call
  * sideband_store__end_write() when it is known whether they are in the file.
  * In between, records can be added and the store can be pruned. Records added
  * then do not count as written.
@@ -211,12 +208,12 @@ void sideband_store__begin_write(struct sideband_store *store);
 
 /**
  * sideband_store__end_write - The write has succeeded or failed
- * @written: if false then the next SIDEBAND_DUMP_NEW has these records again,
- *	     as far as samples still need them
+ * @written: if false, the next SIDEBAND_DUMP_NEW has these records again, unless
+ *	     samples don't need them any more
  */
 void sideband_store__end_write(struct sideband_store *store, bool written);
 
-/* What the store holds, and what it has seen */
+/* What the store holds, and what it has seen so far */
 const struct sideband_store_stats *sideband_store__stats(const struct sideband_store *store);
 
 #endif /* __PERF_SIDEBAND_STORE_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a sideband-store asks the system; see sideband-system.h */
+/* Answer a sideband-store's questions about the system; see sideband-system.h */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -84,7 +84,7 @@ static void forget_btf(struct perf_env *env, u32 btf_id)
 	free(node);
 }
 
-/* A side-band thread adds them. It keeps no pointer to one while it waits for more. */
+/* perf's side-band thread adds them. It keeps no pointer to one while it waits for more. */
 static void forget_bpf(void *priv, u32 id)
 {
 	struct perf_env *env = ((struct sideband_system *)priv)->env;

@@ -3,16 +3,16 @@
 #define __PERF_SIDEBAND_SYSTEM_H 1
 
 /*
- * The system that perf runs on, for the questions of a sideband-store: see
- * struct sideband_ops
+ * Answer a sideband-store's questions about the system that perf runs on: see struct
+ * sideband_ops
  */
 #include "sideband-store.h"
 
 struct perf_env;
 
 /**
- * struct sideband_system - What is needed to answer the store's questions
- * @env:       has what perf has read about BPF programs for the file's header
+ * struct sideband_system - Data for answering a store's questions
+ * @env:       what perf has read about BPF programs, for the file's header
  * @cgroup_fd: of the mounted cgroup file system, -1: there is none
  */
 struct sideband_system {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sideband-tasks.c: Which processes and threads live, and what is known of them
+ * sideband-tasks.c: Processes and threads that are alive, and their records
  *
  * A tid belongs to one thread at a time. So a new owner of a tid proves that the
  * old one is gone, even if its EXIT record was lost.
@@ -77,7 +77,7 @@ static void process__free(struct sideband_store *store, struct sideband_process 
 	store->stats.processes--;
 }
 
-/* The process is freed with its leader when all its threads have exited */
+/* Free the process, with its leader, when all its threads have exited */
 static void process__put_if_gone(struct sideband_store *store, struct sideband_process *process)
 {
 	if (process->leader_exited && list_is_singular(&process->tasks))
@@ -96,8 +96,9 @@ static void task__end(struct sideband_store *store, struct sideband_task *task)
 }
 
 /*
- * A thread that is gone without an EXIT may have got its leader's tid by an exec. Then it
- * is the only thread of the process. So the process ends only when the leader's tid is gone.
+ * A thread that is gone without an EXIT may have execed, which gave it the leader's tid.
+ * Then the process lives on, with this thread only. So a process ends only when the
+ * leader's tid is gone.
  */
 void sideband_tasks__gone(struct sideband_store *store, struct sideband_task *task)
 {
@@ -107,7 +108,7 @@ void sideband_tasks__gone(struct sideband_store *store, struct sideband_task *ta
 		task__free(store, task);
 }
 
-/* The tid has a new owner, so the task is gone; if it is a leader, the whole process is */
+/* The tid has a new owner, so the task is gone. If it is a leader, so is the process. */
 static void task__replace(struct sideband_store *store, struct sideband_task *task)
 {
 	if (task == task->process->leader)
@@ -154,8 +155,8 @@ static struct sideband_process *store__add_process(struct sideband_store *store,
 
 /*
  * Find the task that a record is about. If there is none, or it is gone, make a new
- * one. Return 0 and no task if @rec comes late and the tid has a newer owner already,
- * -ENOMEM if there is no memory.
+ * one. Return 0 and no task if @rec arrives late and the tid has a newer owner by now.
+ * Return -ENOMEM if there is no memory.
  */
 static int store__get_task(struct sideband_store *store, u32 pid, u32 tid,
 			   const struct sideband_record *rec, struct sideband_task **taskp)
@@ -174,7 +175,7 @@ static int store__get_task(struct sideband_store *store, u32 pid, u32 tid,
 	process = task ? task->process : store__add_process(store, pid, rec);
 	if (!process)
 		return -ENOMEM;
-	sideband_ends__doubt(store, &process->leader->watched);
+	sideband_ends__recheck(store, &process->leader->watched);
 
 	task = sideband_tasks__find(store, tid);
 	if (task && rec->time < task->born)
@@ -186,7 +187,7 @@ static int store__get_task(struct sideband_store *store, u32 pid, u32 tid,
 	task = task ?: process__add_task(store, process, tid, rec);
 	if (!task)
 		return -ENOMEM;
-	sideband_ends__doubt(store, &task->watched);
+	sideband_ends__recheck(store, &task->watched);
 	*taskp = task;
 	return 0;
 }
@@ -247,8 +248,8 @@ static int apply_mmap(struct sideband_store *store, struct sideband_record *rec)
 	if (exec && sideband_record__older(rec, exec))
 		return 0;
 	/*
-	 * Mappings belong to the process. The thread may be gone at the time of a
-	 * dump, and its tid may belong to another process, which would get them.
+	 * Mappings belong to the process. At the time of a dump the thread may be gone,
+	 * and its tid may belong to another process, which must not get them.
 	 */
 	event->mmap.tid = event->mmap.pid;
 	return sideband_maps__insert(store, task->process, rec);
@@ -285,7 +286,7 @@ static void task__set_fork(struct sideband_task *task, struct sideband_record *r
 	rec->task = task;
 }
 
-/* Is this the FORK of a task that is known already from other records, or was replaced? */
+/* Does @fork arrive late, when the task is known from newer records or was replaced? */
 static bool task__late_fork(struct sideband_task *task, const struct perf_record_fork *fork,
 			    struct sideband_record *rec)
 {

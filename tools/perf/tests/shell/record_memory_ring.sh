@@ -1,11 +1,11 @@
 #!/bin/sh
-# perf record keeps the newest events in memory, and dumps them
+# perf record -M keeps the newest events in memory, and dumps them
 # SPDX-License-Identifier: GPL-2.0
 #
-# Expected: no samples without a dump; each dump adds the samples since the one
-# before, none twice, in order of time, with the names of processes that have
-# ended; the file is complete after each. Buggy: anything else in the file, or a
-# dump that isn't acknowledged within WAIT seconds.
+# Expected: without a dump the file has no samples. Each dump adds the samples since
+# the previous one, in order of time, none twice. They have names even if their
+# process has ended. The file is complete after each dump. Buggy: anything else in
+# the file, or a dump that isn't acknowledged within WAIT seconds.
 
 err=0
 WAIT=30
@@ -31,7 +31,7 @@ fail() {
 	err=1
 }
 
-# Processes of which none lives long
+# A load of short-lived processes
 cat > "$dir/work" <<'EOF'
 while :; do
 	dd if=/dev/zero of=/dev/null bs=64k count=200 2>/dev/null
@@ -49,11 +49,11 @@ start() {
 	perf record -e cpu-clock -F 4000 -o "$data" --control "fifo:$dir/ctl,$dir/ack" "$@" \
 		-- sh "$dir/work" > "$dir/log" 2>&1 &
 	pid=$!
-	# Both ends of both, so that nothing here waits for perf to open them
+	# Open both ends of both, so that the shell doesn't block until perf opens them
 	exec 8<>"$dir/ctl" 9<>"$dir/ack"
 }
 
-# ask COMMAND: and wait until perf says that it is done
+# ask COMMAND: send it, and wait until perf acknowledges it
 ask() {
 	echo "$1" >&8
 	timeout $WAIT dd bs=4096 count=1 <&9 2>/dev/null | grep -aqE '^ack( |$)'
@@ -65,7 +65,7 @@ stop() {
 	pid=
 }
 
-# The work has to have got somewhere: a dump that is empty shows nothing
+# Repeat the dump until it has enough samples: an empty one proves nothing
 ask_for_samples() {
 	old=$(samples "$data")
 	tries=0
@@ -115,13 +115,13 @@ test_dumps() {
 		fail "Dumps $*" "not in order of time"
 		return
 	}
-	# Two samples of one CPU don't have the same time: these are in it twice
+	# A CPU has no two samples with the same time, so these are duplicates
 	[ -z "$(perf script -i "$data" -F cpu,tid,time 2>/dev/null | sort | uniq -d)" ] || {
 		fail "Dumps $*" "samples are in the file twice"
 		return
 	}
 	perf script -i "$data" -F comm 2>/dev/null | grep -v -e dd -e sh -e perf > "$dir/other" && {
-		fail "Dumps $*" "names that aren't in the work: $(sort -u "$dir/other")"
+		fail "Dumps $*" "names that the load doesn't have: $(sort -u "$dir/other")"
 		return
 	}
 	perf script -i "$data" -F comm 2>/dev/null | grep -q dd || {
@@ -137,7 +137,7 @@ dumps() {
 
 test_signal() {
 	start -M 1M --switch-output=signal --switch-max-files=2
-	# Not before perf listens
+	# Wait until perf handles signals
 	ask ping
 	for dump in 1 2 3; do
 		kill -USR2 "$pid"

@@ -2,9 +2,9 @@
 # perf record --one-buffer on a process tree
 # SPDX-License-Identifier: GPL-2.0
 #
-# On a kernel that lets several CPUs write to one buffer: one buffer, one
-# descriptor per event, all processes of a tree recorded, in order of time.
-# On another one: a warning, and the same records by separate buffers.
+# If the kernel lets several CPUs write to one buffer: one buffer, one descriptor
+# per event, all processes of a tree recorded, in order of time. If it doesn't: a
+# warning, and the same records in separate buffers.
 
 set -e
 
@@ -33,7 +33,7 @@ fail() {
 # Three generations, 13 processes
 tree='for i in 1 2 3; do (for j in 1 2 3; do (exec true) & done; wait) & done; wait'
 
-# in_order FILE - the times of perf script never go back
+# in_order FILE - are the times that perf script prints in order?
 in_order() {
 	perf script -i "$1" -F time 2> /dev/null | tr -d ' :' | sort -c -n
 }
@@ -44,13 +44,13 @@ record() {
 	in_order "$data" || fail "perf record $*: order of time"
 }
 
-# pids - of which there are samples
+# pids - print the number of processes with samples
 pids() {
 	perf script -i "$data" -F pid | sort -u | wc -l
 }
 
 uses() {
-	grep -q "events use $1" "$log" || fail "perf record uses other than $1"
+	grep -q "events use $1" "$log" || fail "perf record doesn't use $1"
 }
 
 echo "Process tree by separate buffers"

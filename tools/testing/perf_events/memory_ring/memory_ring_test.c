@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perf's own test of the ring of the newest records, without the rest of perf: built in
- * seconds, and with sanitizers. And what takes an allocator of the test's own: there is
- * no memory, and how much is used. TAP on standard output.
+ * Run perf's own test of the ring of the newest records without the rest of perf, so that
+ * it builds in seconds and runs with sanitizers. Then test what needs an allocator of the
+ * test's own: failing allocations, and the use of memory. TAP on standard output.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "../perf_alloc.h"
 #include "../tap.h"
 
-/* How much of malloc()'s memory is in use: of the sanitizer's run-time library */
+/* Bytes in use by malloc(); from the sanitizer's run-time library */
 size_t __sanitizer_get_current_allocated_bytes(void);
 
 #define CHECK(cond)	TEST_ASSERT_VAL(#cond, cond)
@@ -34,7 +34,7 @@ static int evict(void *priv, const union perf_event *event, u64 round)
 
 static const struct memory_ring_ops ops = { .wants = wants, .evict = evict };
 
-/* Side-band, twice what fits into the ring */
+/* Append twice as much side-band as fits into the ring */
 static int overflow(struct memory_ring *ring)
 {
 	struct perf_record_comm comm = {
@@ -48,7 +48,7 @@ static int overflow(struct memory_ring *ring)
 	return err;
 }
 
-/* Whichever allocation fails, there is no ring, and nothing is left of it */
+/* Let each allocation fail in turn: there is no ring, and no memory is leaked */
 static int test_no_ring(void)
 {
 	size_t before = __sanitizer_get_current_allocated_bytes();
@@ -67,7 +67,7 @@ static int test_no_ring(void)
 	return TEST_OK;
 }
 
-/* Address space for the ring and for what is taken, and no more */
+/* Address space is reserved for the ring and for taken records, and no more */
 static int test_address_space(void)
 {
 	size_t size = SZ_16M;
@@ -80,8 +80,8 @@ static int test_address_space(void)
 	return TEST_OK;
 }
 
-/* Side-band is set aside while it has to be, and memory for it is there only then */
-static int test_aside(void)
+/* Memory for deferred side-band is allocated only while records are taken */
+static int test_deferred(void)
 {
 	size_t before = __sanitizer_get_current_allocated_bytes(), empty;
 	struct memory_ring *ring = memory_ring__new(MEMORY_RING_MIN_SIZE, &ops, NULL);
@@ -103,7 +103,7 @@ static int test_aside(void)
 	return TEST_OK;
 }
 
-static int test_no_room_aside(void)
+static int test_defer_no_memory(void)
 {
 	struct memory_ring *ring = memory_ring__new(MEMORY_RING_MIN_SIZE, &ops, NULL);
 
@@ -122,8 +122,8 @@ static struct {
 } allocations[] = {
 	{ "no memory for a ring", test_no_ring },
 	{ "address space of a ring", test_address_space },
-	{ "memory of what is set aside", test_aside },
-	{ "no memory for what is set aside", test_no_room_aside },
+	{ "memory for deferred side-band", test_deferred },
+	{ "no memory for deferred side-band", test_defer_no_memory },
 };
 
 int main(void)

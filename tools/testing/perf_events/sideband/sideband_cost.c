@@ -55,7 +55,7 @@ static int evict(void *priv, const union perf_event *event, u64 round)
 	return sideband_store__add(p->store, event, sideband_store__time(p->store, event), round);
 }
 
-static void left(void *priv, u64 round)
+static void advance(void *priv, u64 round)
 {
 	struct player *p = priv;
 
@@ -66,7 +66,7 @@ static void left(void *priv, u64 round)
 	sideband_store__prune(p->store, round, memory_ring__round(p->ring));
 }
 
-static const struct memory_ring_ops ops = { .wants = wants, .evict = evict, .left = left, };
+static const struct memory_ring_ops ops = { .wants = wants, .evict = evict, .advance = advance, };
 
 static void run_others(struct player *p)
 {

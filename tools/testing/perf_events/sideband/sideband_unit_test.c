@@ -233,8 +233,8 @@ static void test_no_memory(void)
 		   lost, bad);
 }
 
-/* Nothing is allocated for each of those that have begun and ended */
-static void test_short_lives(void)
+/* No memory is allocated for processes that have begun and ended */
+static void test_short_lived(void)
 {
 	struct attempt a = { .store = sideband_store__new(0, NULL, NULL), .piles = true };
 	long allocations;
@@ -255,7 +255,7 @@ static void test_short_lives(void)
 	allocations = LONG_MAX - fail_allocation;
 	fail_allocation = -1;
 	tap_result(sideband_store__stats(a.store)->records == 1 && allocations < 100,
-		   "1000 short lives: %ld allocations", allocations);
+		   "1000 short-lived processes: %ld allocations", allocations);
 	sideband_store__delete(a.store);
 }
 
@@ -267,7 +267,7 @@ int main(void)
 	for (test = suite->test_cases; test->name; test++)
 		tap_result(test->run_case(suite, tap_count) == TEST_OK, "%s", test->desc);
 	test_no_memory();
-	test_short_lives();
+	test_short_lived();
 	printf("1..%d\n", tap_count);
 	return tap_failed != 0;
 }
