@@ -305,7 +305,7 @@ static ssize_t test_aux_stats_write(struct file *file, const char __user *ubuf,
 /**
  * struct test_aux_account - counts of pauses and resumes
  * @requested: number of actions that gates requested
- * @done: number of requests that are settled: executed, or superseded by a later one
+ * @done: number of requests that are done: executed, or superseded by a later one
  * @executed: number of requests that were executed
  * @events: number of events in this sum
  */

@@ -141,7 +141,7 @@ static void forget(struct dso *dso)
 	dso__put(dso);
 }
 
-/* Keep the binaries of the last file: this one is likely to need them, and has their build-ids */
+/* Keep the binaries of the last file, with their build-ids: this one is likely to need them */
 void dump_build_ids__begin(struct perf_session *session, bool new_file)
 {
 	struct dso *dso, *tmp;

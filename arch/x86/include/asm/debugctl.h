@@ -4,7 +4,6 @@
  *
  * The register holds the bits of Branch Trace Store, of the LBRs, of block
  * stepping and a few more. Each owner reads the register, changes its own bits
- * and writes it back. Interrupts are disabled, but an NMI may come in between,
  * and writes it back. Interrupts are disabled, but an NMI may come in between and
  * do the same: the PMI of intel_bts switches BTS off for good when the AUX area is
  * full. Writing back the value from before the NMI would undo that.
