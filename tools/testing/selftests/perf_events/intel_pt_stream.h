@@ -2,6 +2,15 @@
 /*
  * A checker of the Intel PT stream: is it what the hardware may write, and what is in each
  * window?
+ *
+ * What it may write is in the Software Developer's Manual, volume 3, chapter on Intel
+ * Processor Trace. Names of its sections are in quotes. Where errata change it, these are
+ * named. Two things that it doesn't promise:
+ *
+ *   - a PSB at each start. "Enabling and Disabling Packet Generation with TraceEn": PSB+ if
+ *     IA32_RTIT_STATUS.PacketByteCnt is 0, else TSC, TMA and CBR;
+ *   - the order of TIP.PGE and the PSB+ that come together: "Packet Generation under
+ *     Different Enable Conditions", 2e, has TIP.PGE first.
  */
 #ifndef _INTEL_PT_STREAM_H
 #define _INTEL_PT_STREAM_H
@@ -13,7 +22,7 @@
 struct pt_segment {
 	__u64		tsc;
 	__u64		tnt;	/* conditional branches, compressed returns */
-	unsigned int	pge;
+	unsigned int	on;	/* packets that say so: TIP.PGE, PSB+ with FUP */
 };
 
 /* attr.config: with TSC packets */
@@ -32,6 +41,7 @@ struct pt_trace {
 	size_t			done;	/* bytes checked */
 	bool			synced;	/* no PSB needed to go on */
 	bool			in_psb, psb_fup;
+	bool			starts;	/* a TIP.PGE at ->psb_ip may follow */
 	enum pt_level		level;
 	struct pt_segment	*seg;
 	size_t			nr;
@@ -39,10 +49,13 @@ struct pt_trace {
 	__u64			tnt;
 	unsigned long		psb, ovf, records, truncated;
 	__u64			ip;	/* last IP, 0 at PSB */
+	__u64			psb_ip;	/* of the FUP in PSB+ */
 	unsigned long		ips, kernel_ips;
 	char			error[200];
 };
 
+/* Check ->bytes from ->done on: up to the end, or to an incomplete packet. */
+int pt_trace_check(struct pt_trace *trace);
 /*
  * Add the data of the AUX records in @records and check it: valid packets only,
  * TIP.PGE and TIP.PGD in turn, nothing traced outside of them. @pos is the first
