@@ -47,6 +47,8 @@ static void configure(struct pt_config *config, struct perf_stream *stream)
 	pt_config_init(config);
 	config->begin = stream->bytes;
 	config->end = stream->bytes + stream->size;
+	/* What most processors write: the PSB+ before a TIP.PGE may have its FUP. */
+	config->errata.bdm70 = 1;
 }
 
 static void load_image(void)

@@ -181,7 +181,13 @@ static void trace(const struct instruction *it, uint64_t next)
 	if (!strcmp(it->kind, "cond")) {
 		put_branch(!falls_through);
 	} else if (!strcmp(it->kind, "far")) {
+		/*
+		 * As processors start a trace: PSB+ has the address, and TIP.PGE has it
+		 * again, in full.
+		 */
 		put_pgd();
+		put_psb(next);
+		the.last_ip = 0;
 		begin(next);
 	} else if (!strcmp(it->kind, "ret") || it->kind[0] == 'i') {
 		put_ip(ppt_tip, next);

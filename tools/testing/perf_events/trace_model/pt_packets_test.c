@@ -403,6 +403,8 @@ static struct pt_insn_decoder *start_decoder(void)
 	config.cpuid_0x15_eax = TM_ART_DEN;
 	config.cpuid_0x15_ebx = TM_ART_NUM;
 	config.nom_freq = tm_nonturbo_ratio();
+	/* PSB+ before a TIP.PGE may have its FUP, as most processors write it. */
+	config.errata.bdm70 = 1;
 	decoder = pt_insn_alloc_decoder(&config);
 	if (!decoder)
 		abort();
