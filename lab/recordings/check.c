@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "../trace-test/perf_file.h"
 #include "parsers.h"
 
 #define CONTEXT_PACKETS	8
@@ -18,11 +19,6 @@
 
 /* libxdc and kAFL end a recording with such bytes. No packet begins with one. */
 #define TRAILER		0x55
-
-#define die(fmt, ...) do {						\
-	fprintf(stderr, "pt_check: " fmt "\n", ##__VA_ARGS__);		\
-	exit(2);							\
-} while (0)
 
 static const struct parser {
 	const char *name;
@@ -45,23 +41,6 @@ static const struct parser {
 static uint64_t transitions[PACKET_TYPES + 1][PACKET_TYPES];
 
 /* ---- the stream */
-
-static void read_stream(struct stream *stream, const char *path)
-{
-	FILE *f = fopen(path, "rb");
-	struct stat st;
-
-	if (!f || fstat(fileno(f), &st))
-		die("%s: %s", path, strerror(errno));
-	if (!st.st_size)
-		die("%s: empty", path);
-	stream->path = path;
-	stream->size = st.st_size;
-	stream->bytes = mmap(NULL, stream->size, PROT_READ, MAP_PRIVATE, fileno(f), 0);
-	if (stream->bytes == MAP_FAILED)
-		die("%s: %s", path, strerror(errno));
-	fclose(f);
-}
 
 /* Is there only the recorder's trailer from @offset on? */
 static bool is_trailer(const struct stream *stream, uint64_t offset)
@@ -298,13 +277,62 @@ static bool count(const struct stream *stream)
 	return !verdict.rejected;
 }
 
+/* ---- files */
+
+/* Each run of bytes without a gap is a stream of its own. */
+static bool check_perf_file(const char *path, bool (*mode)(const struct stream *stream))
+{
+	struct perf_file file = { 0 };
+	bool good = true;
+	char name[200];
+
+	perf_file_read(&file, path);
+	for (size_t i = 0; i < file.nr_streams; i++) {
+		const struct perf_stream *perf = &file.streams[i];
+		struct stream stream = { .path = name, .bytes = perf->bytes, .size = perf->size };
+
+		snprintf(name, sizeof(name), "%s, AUX area %u from 0x%" PRIx64, path, perf->idx,
+			 perf->offset);
+		if (stream.size)
+			good &= mode(&stream);
+	}
+	if (!file.nr_streams)
+		die("%s: no AUX area data in it", path);
+	return good;
+}
+
+static bool check_file(const char *path, bool (*mode)(const struct stream *stream))
+{
+	static const char magic[] = "PERFILE2";
+	struct stream stream = { .path = path };
+	FILE *f = fopen(path, "rb");
+	struct stat st;
+	bool good;
+
+	if (!f || fstat(fileno(f), &st))
+		die("%s: %s", path, strerror(errno));
+	if (!st.st_size)
+		die("%s: empty", path);
+	stream.size = st.st_size;
+	stream.bytes = mmap(NULL, stream.size, PROT_READ, MAP_PRIVATE, fileno(f), 0);
+	if (stream.bytes == MAP_FAILED)
+		die("%s: %s", path, strerror(errno));
+	fclose(f);
+	if (stream.size >= strlen(magic) && !memcmp(stream.bytes, magic, strlen(magic)))
+		good = check_perf_file(path, mode);
+	else
+		good = mode(&stream);
+	munmap((void *)stream.bytes, stream.size);
+	return good;
+}
+
 static void usage(FILE *to)
 {
 	fprintf(to,
-		"usage: pt_check [--list | --transitions] STREAM...\n"
+		"usage: pt_check [--list | --transitions] FILE...\n"
 		"\n"
-		"Asks all our parsers about raw streams of Intel PT: does each accept the\n"
-		"stream, and do they see the same packets? Prints numbers of packets by type,\n"
+		"Asks all our parsers about streams of Intel PT, raw or in a perf.data file: does\n"
+		"each accept the stream, and do they see the same packets? Prints numbers of packets by type,\n"
 		"the first byte that a parser rejects with what is around it, and the first\n"
 		"packet that two parsers see differently.\n"
 		"\n"
@@ -312,8 +340,7 @@ static void usage(FILE *to)
 		"  --transitions  which packet follows which, over all streams, without padding:\n"
 		"                 first, second, number, share of what follows the first\n"
 		"\n"
-		"Exit status: 0; 1 for a rejection or a disagreement; 2 if a stream can't be\n"
-		"read.\n");
+		"Exit status: 0; 1 for a rejection or a disagreement; 2 if a file can't be read.\n");
 }
 
 int main(int argc, char **argv)
@@ -335,13 +362,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 
-	for (int i = first; i < argc; i++) {
-		struct stream stream;
-
-		read_stream(&stream, argv[i]);
-		good &= mode(&stream);
-		munmap((void *)stream.bytes, stream.size);
-	}
+	for (int i = first; i < argc; i++)
+		good &= check_file(argv[i], mode);
 	if (mode == count)
 		print_transitions();
 	return good ? 0 : 1;

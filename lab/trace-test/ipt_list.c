@@ -16,6 +16,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
+#include "blocks.h"
 #include "perf_file.h"
 
 /* From the begin of tracing to its end */
@@ -377,8 +378,23 @@ static int decode_on(struct pt_insn_decoder *decoder, const struct perf_stream *
 	}
 }
 
+/* Once more, by the block layer: it must find the instructions from @first on. */
+static void compare_blocks(const struct pt_config *config, const struct perf_stream *stream,
+			   size_t first)
+{
+	const char *wrong;
+	size_t at;
+
+	wrong = blocks_differ(config, the.image, the.addresses + first, the.nr_addresses - first,
+			      &at);
+	if (wrong)
+		fault("AUX area %u: block layer, after %zu instructions: %s", stream->idx, at,
+		      wrong);
+}
+
 static void decode_stream(struct perf_stream *stream)
 {
+	size_t first = the.nr_addresses;
 	struct pt_insn_decoder *decoder;
 	struct pt_config config;
 	uint64_t offset;
@@ -403,6 +419,8 @@ static void decode_stream(struct perf_stream *stream)
 	if (status < 0 && status != -pte_eos)
 		fault("AUX area %u: %s", stream->idx, pt_errstr(pt_errcode(status)));
 	pt_insn_free_decoder(decoder);
+	if (!the.faults)
+		compare_blocks(&config, stream, first);
 }
 
 static int compare_windows(const void *a, const void *b)

@@ -260,6 +260,7 @@ void perf_file_read(struct perf_file *file, const char *path)
 	const struct file_header *header;
 	uint64_t offset, end;
 
+	memset(&in, 0, sizeof(in));
 	map_file(path);
 	header = at(0, sizeof(*header));
 	if (memcmp(header->magic, "PERFILE2", 8))
