@@ -5,33 +5,57 @@
 /*
  * Requests for a dump of perf record -M, and their answers
  *
- * A request comes by a signal, by an event or on the control descriptor. The next dump
- * serves all requests that came during the current dump, or before the interval was
- * over. A request on the control descriptor is answered when the dump has succeeded or
- * failed.
+ * A request comes as a signal, by an event or on the control descriptor. All that come
+ * while a dump is made, or before the interval is over, are served by the next dump. A
+ * request on the control descriptor is answered when the dump has succeeded or failed.
+ * The dump tells why it was made, so a request can bring its reason.
  */
 #include <linux/list.h>
+#include <linux/types.h>
 #include <stdbool.h>
 
 struct evlist;
 
+/* When so many wait for a dump, those that want no answer are only counted */
+#define DUMP_REQUESTS_MAX	64
+
+/**
+ * struct dump_request - A request that says more than a signal does
+ * @label:	a part of the file's name if each dump has one, can be ""
+ * @why:	what the header and the message say
+ * @span:	only the newest nanoseconds of what there is, 0: all
+ * @answer:	on the control descriptor, when the dump has succeeded or failed
+ */
+struct dump_request {
+	const char	*label;
+	const char	*why;
+	u64		span;
+	bool		answer;
+};
+
 /**
  * struct dump_requests - Requests for dumps
  * @wakeup:	a pipe with a byte for each wakeup
- * @woken:	the pipe is not empty. Set after the write, so that a reader finds the byte.
- * @requested:	a dump is requested
- * @acks:	requests to answer after that dump
- * @running:	requests to answer after the dump that is being made
- * @interval:	minimum time between the beginnings of two dumps in seconds, 0: none
- * @timer:	fd, expires when the interval is over, -1: there is none
+ * @woken:	the pipe has bytes. Set after the write: a reader of it finds them.
+ * @signalled:	a dump is due because of a signal
+ * @named:	requests that say more, for the next dump
+ * @nr_named:	the number of these, and of those that were only counted
+ * @running:	likewise of the dump that is being made
+ * @nr_running:	ditto
+ * @by_signal:	a signal has requested that one, too
+ * @interval:	minimum from the beginning of a dump to that of the next, in seconds, 0: none
+ * @timer:	expires when the interval is over, -1: there is none
  * @too_early:	the timer is running
  */
 struct dump_requests {
 	int			wakeup[2];
 	bool			woken;
-	bool			requested;
-	struct list_head	acks;
+	bool			signalled;
+	struct list_head	named;
+	unsigned int		nr_named;
 	struct list_head	running;
+	unsigned int		nr_running;
+	bool			by_signal;
 	unsigned int		interval;
 	int			timer;
 	bool			too_early;
@@ -46,21 +70,30 @@ void dump_requests__wake_up(struct dump_requests *requests);
 /* Call this after a wakeup: drain the pipe, and check the timer */
 void dump_requests__woken_up(struct dump_requests *requests);
 
-/* Request a dump. From any thread, signal handlers included. */
+/* A signal requests a dump. Likewise from any thread and from signal handlers. */
 void dump_requests__add(struct dump_requests *requests);
-/* Request a dump and an answer. Main thread only. @label: name of the request, can be "". */
-void dump_requests__add_ack(struct dump_requests *requests, struct evlist *evlist,
-			    const char *label);
+/* The main thread requests one. The strings are copied. */
+void dump_requests__add_named(struct dump_requests *requests, struct evlist *evlist,
+			      const struct dump_request *request);
 
 /* Is a dump requested? It may still be too early for it. */
 bool dump_requests__any(const struct dump_requests *requests);
 /* Take the requests for a dump. Later ones are for the next dump. */
 void dump_requests__take(struct dump_requests *requests);
+/* Take those of the main thread that have come since, too */
+void dump_requests__take_more(struct dump_requests *requests);
 /* The dump begins: start the timer of the interval */
 void dump_requests__begin(struct dump_requests *requests);
 
-/* The first non-empty label of the requests taken, NULL if none has one */
+/* The number of the requests taken. All signals are one. */
+unsigned int dump_requests__nr(const struct dump_requests *requests);
+/* The first non-empty label of the requests taken; NULL: none has one */
 const char *dump_requests__label(const struct dump_requests *requests);
+/* How far back the one of them reaches that wants most, in nanoseconds; 0: as far as possible */
+u64 dump_requests__span(const struct dump_requests *requests);
+/* Say why: each reason that a request has. Non-zero from @say: stop, and return that. */
+int dump_requests__reasons(const struct dump_requests *requests,
+			   int (*say)(void *arg, const char *why), void *arg);
 /* Answer the requests taken: "ack FILE LABEL", or "nack REASON" if @reason isn't NULL */
 void dump_requests__answer(struct dump_requests *requests, struct evlist *evlist,
 			   const char *file, const char *reason);

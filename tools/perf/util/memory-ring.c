@@ -76,12 +76,13 @@ struct memory_ring {
 };
 
 /*
- * Callbacks for records: @wanted for those that ops->wants, with the round in which
- * they were read or a later one, @sample for samples
+ * Callbacks for records: @wanted for those that ops->wants, with the round
+ * by which they were read, @sample for samples, @other for the rest
  */
 struct visitor {
 	int	(*wanted)(void *arg, const union perf_event *event, u64 round);
 	void	(*sample)(void *arg, const union perf_event *event);
+	int	(*other)(void *arg, const union perf_event *event);
 	void	*arg;
 };
 
@@ -223,12 +224,14 @@ static int walk_chunk(struct memory_ring *ring, struct chunk_list *list, struct 
 			visitor->sample(visitor->arg, event);
 			continue;
 		}
-		if (!ring->ops->wants(event)) {
+		if (ring->ops->wants(event)) {
+			count->wanted++;
+			err = visitor->wanted ?
+			      visitor->wanted(visitor->arg, event, chunk->last) : 0;
+		} else {
 			count_lost(count, event);
-			continue;
+			err = visitor->other ? visitor->other(visitor->arg, event) : 0;
 		}
-		count->wanted++;
-		err = visitor->wanted ? visitor->wanted(visitor->arg, event, chunk->last) : 0;
 		if (err)
 			return err;
 	}
@@ -432,11 +435,19 @@ static void visit_sample(void *arg, const union perf_event *event)
 	v->sample(v->arg, event);
 }
 
+static int visit_other(void *arg, const union perf_event *event)
+{
+	const struct memory_ring_visitor *v = arg;
+
+	return v->other(v->arg, event);
+}
+
 static struct visitor outside(const struct memory_ring_visitor *v)
 {
 	return (struct visitor){
 		.wanted	= v->wanted ? visit_wanted : NULL,
 		.sample	= v->sample ? visit_sample : NULL,
+		.other	= v->other ? visit_other : NULL,
 		.arg	= (void *)v,
 	};
 }

@@ -85,10 +85,12 @@ struct memory_ring_count {
  * struct memory_ring_visitor - Callbacks for records; each can be NULL
  * @wanted: for a record that ops->wants. Non-zero: stop, and return that.
  * @sample: for a sample
+ * @other: for any other record. Non-zero: ditto.
  */
 struct memory_ring_visitor {
 	int	(*wanted)(void *arg, const union perf_event *event);
 	void	(*sample)(void *arg, const union perf_event *event);
+	int	(*other)(void *arg, const union perf_event *event);
 	void	*arg;
 };
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <linux/kernel.h>
+#include <linux/sizes.h>
 #include <linux/string.h>
 #include <linux/time64.h>
 #include <linux/zalloc.h>
@@ -24,6 +25,7 @@
 #include "debug.h"
 #include "dso.h"
 #include "dump-requests.h"
+#include "duration.h"
 #include "evlist.h"
 #include "evsel.h"
 #include "machine.h"
@@ -41,6 +43,9 @@
 
 /* Prune the store of side-band when this many records have been added to it */
 #define PRUNE_AT	4096
+
+/* The header has at most this many bytes of reasons for dumps, and one line more */
+#define REASONS_MAX	((size_t)SZ_64K)
 
 /* AUX area data for a dump, as it is written: the record, then the data it describes */
 struct aux_data {
@@ -98,9 +103,15 @@ struct ring_dump {
 	bool			ending;
 	bool			given_up;
 
-	/* Sums over all complete dumps; samples left in the ring at the end */
+	/* One is too early; how many have been so, and how many requests came after the last */
+	bool			waiting;
+	unsigned int		nr_waited;
+	unsigned int		nr_refused;
+
+	/* Of all dumps that are complete, and what was in the ring in the end */
 	unsigned int		nr;
 	struct memory_ring_count dumped;
+	u64			nr_skipped;
 	u64			unused;
 
 	/*
@@ -119,11 +130,24 @@ struct ring_dump {
 	struct memory_ring_count count;
 	bool			last;
 	bool			new_file;
+	u64			skip_until;
+	u64			skipped;
 	u64			first_time;
 	u64			last_time;
 	u64			bytes;
 	int			err;
 };
+
+/* The time behind the size, if there is one */
+static int parse_span(const char *str, u64 *span)
+{
+	const char *end = "";
+
+	*span = 0;
+	if (!*str)
+		return 0;
+	return *str != ',' || duration__parse(str + 1, &end, span) || *end ? -EINVAL : 0;
+}
 
 int ring_dump__parse_size(const char *arg, struct ring_dump_opts *opts)
 {
@@ -131,8 +155,8 @@ int ring_dump__parse_size(const char *arg, struct ring_dump_opts *opts)
 	const char *str = arg + (*arg == 'e');
 	unsigned int shift = 0;
 	const char *unit;
+	u64 size, span;
 	char *end;
-	u64 size;
 
 	errno = 0;
 	size = isdigit(*str) ? strtoull(str, &end, 10) : 0;
@@ -143,15 +167,16 @@ int ring_dump__parse_size(const char *arg, struct ring_dump_opts *opts)
 		shift = 10 * (unit - units);
 		end++;
 	}
-	if (*end || !size || errno || size > UINT64_MAX >> shift)
+	if (!size || errno || size > UINT64_MAX >> shift || parse_span(end, &span))
 		goto invalid;
 
 	opts->size = size << shift;
+	opts->span = span;
 	opts->on_exit = *arg == 'e';
 	return 0;
 invalid:
-	pr_err("Invalid size of the memory ring '%s': [e]SIZE with SIZE in bytes, or with B, K, M or G\n",
-	       arg);
+	pr_err("Invalid size of the memory ring '%s': [e]SIZE[,TIME] with SIZE in bytes, or with B, K, M or G, and TIME with "
+	       DURATION_UNITS "\n", arg);
 	return -EINVAL;
 }
 
@@ -418,9 +443,34 @@ void ring_dump__request(struct ring_dump *dump)
 	dump_requests__add(&dump->requests);
 }
 
-void ring_dump__request_ack(struct ring_dump *dump, const char *label)
+void ring_dump__request_named(struct ring_dump *dump, const struct dump_request *request)
 {
-	dump_requests__add_ack(&dump->requests, dump->evlist, label);
+	dump_requests__add_named(&dump->requests, dump->evlist, request);
+}
+
+void ring_dump__request_ack(struct ring_dump *dump, const char *arg)
+{
+	char why[EVLIST_CTL_CMD_MAX_LEN + sizeof("snapshot ")];
+	struct dump_request request = { .label = arg, .why = why, .answer = true };
+	const char *rest;
+
+	switch (duration__parse(arg, &rest, &request.span)) {
+	case 0:
+		/* Else it is a label that begins as a time does */
+		if (*rest && *rest != ' ')
+			request.span = 0;
+		else
+			request.label = rest + (*rest == ' ');
+		break;
+	case -ERANGE:
+		evlist__ctlfd_answer(dump->evlist, EVLIST_CTL_CMD_NACK_TAG,
+				     "the time to dump is out of range");
+		return;
+	default:
+		break;
+	}
+	snprintf(why, sizeof(why), "snapshot%s%s", *arg ? " " : "", arg);
+	ring_dump__request_named(dump, &request);
 }
 
 /* What the user calls the output */
@@ -490,6 +540,60 @@ static int write_piece(void *arg, void *buf, size_t size)
 	return dump_writer__write(arg, buf, size);
 }
 
+/* Records of the ring without the samples that are too old, and the first error */
+struct newest {
+	struct ring_dump	*dump;
+	int			err;
+};
+
+static int write_event(void *arg, const union perf_event *event)
+{
+	struct newest *newest = arg;
+
+	if (!newest->err)
+		newest->err = dump_writer__add(&newest->dump->writer, event, event->header.size);
+	return newest->err;
+}
+
+static bool is_too_old(struct ring_dump *dump, const union perf_event *event)
+{
+	u64 time;
+
+	return dump->skip_until &&
+	       !evlist__parse_sample_timestamp(dump->evlist, (union perf_event *)event, &time) &&
+	       time < dump->skip_until;
+}
+
+static void write_sample(void *arg, const union perf_event *event)
+{
+	struct newest *newest = arg;
+
+	if (!is_too_old(newest->dump, event))
+		write_event(newest, event);
+}
+
+static int write_newest(struct ring_dump *dump)
+{
+	struct newest newest = { .dump = dump };
+	struct memory_ring_visitor visitor = {
+		.wanted	= write_event,
+		.sample	= write_sample,
+		.other	= write_event,
+		.arg	= &newest,
+	};
+	struct memory_ring_count count = {};
+	int err = memory_ring__walk_taken(dump->ring, &count, &visitor);
+
+	return err ?: newest.err;
+}
+
+static int write_taken(struct ring_dump *dump)
+{
+	if (dump->skip_until)
+		return write_newest(dump);
+	return memory_ring__read_taken(dump->ring, write_piece, &dump->writer);
+}
+
 static int write_records(struct ring_dump *dump)
 {
 	enum sideband_dump_mode mode = dump->new_file ? SIDEBAND_DUMP_ALL : SIDEBAND_DUMP_NEW;
@@ -500,7 +604,7 @@ static int write_records(struct ring_dump *dump)
 	if (!err)
 		err = sideband_store__dump(dump->store, mode, write_sideband, dump);
 	if (!err)
-		err = memory_ring__read_taken(dump->ring, write_piece, writer);
+		err = write_taken(dump);
 	if (!err)
 		err = write_late(dump);
 	if (!err)
@@ -557,6 +661,10 @@ static void note_time(void *arg, const union perf_event *event)
 
 	if (evlist__parse_sample_timestamp(evlist, (union perf_event *)event, &time))
 		return;
+	if (time < dump->skip_until) {
+		dump->skipped++;
+		return;
+	}
 	if (!dump->first_time || time < dump->first_time)
 		dump->first_time = time;
 	if (time > dump->last_time)
@@ -567,6 +675,42 @@ static void note_time(void *arg, const union perf_event *event)
 		evlist->last_sample_time = time;
 }
 
+static void note_newest(void *arg, const union perf_event *event)
+{
+	struct ring_dump *dump = arg;
+	u64 time;
+
+	if (!evlist__parse_sample_timestamp(dump->evlist, (union perf_event *)event, &time) &&
+	    time > dump->last_time)
+		dump->last_time = time;
+}
+
+/* How far back is wanted: so many nanoseconds before the newest sample; 0: all */
+static u64 span_of(const struct ring_dump *dump)
+{
+	u64 span = dump_requests__span(&dump->requests);
+
+	return span && dump->opts.span ? min(span, dump->opts.span) : span ?: dump->opts.span;
+}
+
+static int find_span(struct ring_dump *dump)
+{
+	struct memory_ring_visitor visitor = { .sample = note_newest, .arg = dump };
+	struct memory_ring_count count = {};
+	u64 span = span_of(dump);
+	int err;
+
+	dump->skip_until = 0;
+	dump->skipped = 0;
+	dump->last_time = 0;
+	if (!span)
+		return 0;
+	err = memory_ring__walk_taken(dump->ring, &count, &visitor);
+	if (!err && dump->last_time > span)
+		dump->skip_until = dump->last_time - span;
+	return err;
+}
+
 /* Walk the taken records once to count them, and for the times and build-ids of the header */
 static int scan_taken(struct ring_dump *dump)
 {
@@ -575,7 +719,10 @@ static int scan_taken(struct ring_dump *dump)
 		.sample	= note_time,
 		.arg	= dump,
 	};
+	int err = find_span(dump);
 
+	if (err)
+		return err;
 	if (dump->build_ids)
 		dump_build_ids__begin(dump->session, dump->new_file);
 	dump->first_time = 0;
@@ -584,14 +731,55 @@ static int scan_taken(struct ring_dump *dump)
 		dump->evlist->first_sample_time = 0;
 		dump->evlist->last_sample_time = 0;
 	}
-	return memory_ring__walk_taken(dump->ring, &dump->count, &visitor);
+	err = memory_ring__walk_taken(dump->ring, &dump->count, &visitor);
+	dump->count.samples -= dump->skipped;
+	return err;
+}
+
+/* Of so many bytes of reasons at most. They begin with a whole line. */
+static const char *newest_lines(const char *text)
+{
+	size_t len = strlen(text);
+	const char *line;
+
+	if (len <= REASONS_MAX)
+		return text;
+	line = strchr(text + len - REASONS_MAX, '\n');
+	return line ? line + 1 : "";
+}
+
+/* The header says why each dump in the file was made */
+static int note_reason(void *arg, const char *why)
+{
+	struct ring_dump *dump = arg;
+	char **dumps = &dump->session->header.env.dumps;
+	char *text;
+
+	if (asprintf(&text, "%s%s\n", *dumps ? newest_lines(*dumps) : "", why) < 0)
+		return -ENOMEM;
+	free(*dumps);
+	*dumps = text;
+	return 0;
+}
+
+static int note_reasons(struct ring_dump *dump)
+{
+	if (dump->new_file)
+		zfree(&dump->session->header.env.dumps);
+	if (!dump_requests__nr(&dump->requests))
+		return note_reason(dump, "end of recording");
+	return dump_requests__reasons(&dump->requests, note_reason, dump);
 }
 
 static int write_dump(struct ring_dump *dump)
 {
 	u64 first = dump->evlist->first_sample_time, last = dump->evlist->last_sample_time;
+	char **dumps = &dump->session->header.env.dumps;
+	char *before = *dumps ? strdup(*dumps) : NULL;
 	int err = scan_taken(dump);
 
+	if (!err)
+		err = note_reasons(dump);
 	if (!err)
 		err = write_stretch(dump);
 	if (!err)
@@ -599,6 +787,10 @@ static int write_dump(struct ring_dump *dump)
 	if (err) {
 		dump->evlist->first_sample_time = first;
 		dump->evlist->last_sample_time = last;
+		free(*dumps);
+		*dumps = before;
+	} else {
+		free(before);
 	}
 	return err;
 }
@@ -688,17 +880,27 @@ static const char *place(const struct ring_dump *dump)
 	return dump->app.stream || dump->err ? output_name(dump) : dump->app.data->path;
 }
 
+static int print_reason(void *arg __maybe_unused, const char *why)
+{
+	fprintf(stderr, "[ perf record: Because of %s ]\n", why);
+	return 0;
+}
+
 static void print_result(struct ring_dump *dump)
 {
-	if (dump->err)
+	if (dump->err) {
 		pr_err("Failed to dump the memory ring to %s: %s%s\n", place(dump), reason(dump),
 		       consequence(dump));
-	else if (!quiet)
-		fprintf(stderr, "[ perf record: Dump %s: %" PRIu64 " samples of %.3f s, %.3f MB, %"
-				PRIu64 " lost by the kernel ]\n",
-			place(dump), dump->count.samples,
-			(dump->last_time - dump->first_time) / (double)NSEC_PER_SEC,
-			dump->writer.from / 1024.0 / 1024.0, dump->count.lost);
+		return;
+	}
+	if (quiet)
+		return;
+	fprintf(stderr, "[ perf record: Dump %s: %" PRIu64 " samples of %.3f s, %.3f MB, %" PRIu64
+			" lost by the kernel ]\n",
+		place(dump), dump->count.samples,
+		(dump->last_time - dump->first_time) / (double)NSEC_PER_SEC,
+		dump->writer.from / 1024.0 / 1024.0, dump->count.lost);
+	dump_requests__reasons(&dump->requests, print_reason, NULL);
 }
 
 /* The file has the taken records. Keep in the store what later samples need of them. */
@@ -786,6 +988,7 @@ static int end_dump(struct ring_dump *dump, bool ok)
 	if (ok) {
 		dump->nr++;
 		dump->dumped.samples += dump->count.samples;
+		dump->nr_skipped += dump->skipped;
 		dump->dumped.lost += dump->count.lost;
 		err = dump->err ?: memory_ring__release(dump->ring);
 	} else {
@@ -812,6 +1015,29 @@ bool ring_dump__at_exit(const struct ring_dump *dump)
 	return dump_requests__any(&dump->requests) || dump->opts.on_exit;
 }
 
+static bool is_enough(const struct ring_dump *dump)
+{
+	return dump->opts.max_dumps && dump->nr >= dump->opts.max_dumps;
+}
+
+static void refuse(struct ring_dump *dump)
+{
+	dump_requests__take(&dump->requests);
+	dump->nr_refused += dump_requests__nr(&dump->requests);
+	dump_requests__answer(&dump->requests, dump->evlist, NULL,
+			      "there were as many dumps as --max-dumps allows");
+}
+
+/* Is it too early for the dump that is requested? */
+static bool has_to_wait(struct ring_dump *dump)
+{
+	bool wait = dump->requests.too_early && !dump->ending;
+
+	dump->nr_waited += wait && !dump->waiting;
+	dump->waiting = wait;
+	return wait;
+}
+
 int ring_dump__due(struct ring_dump *dump)
 {
 	int err;
@@ -820,8 +1046,13 @@ int ring_dump__due(struct ring_dump *dump)
 	err = reap(dump);
 	if (err)
 		return err;
-	if (dump->state != DUMP_IDLE || !dump_requests__any(&dump->requests) ||
-	    (dump->requests.too_early && !dump->ending))
+	if (dump->state != DUMP_IDLE || !dump_requests__any(&dump->requests))
+		return 0;
+	if (is_enough(dump)) {
+		refuse(dump);
+		return 0;
+	}
+	if (has_to_wait(dump))
 		return 0;
 	/* Apply the step of the clock before the next dump */
 	if (dump->noticed.by && !dump->ending) {
@@ -837,6 +1068,8 @@ void ring_dump__take(struct ring_dump *dump)
 	memset(&dump->count, 0, sizeof(dump->count));
 	memset(&dump->late, 0, sizeof(dump->late));
 	memory_ring__take(dump->ring);
+	/* What was read meanwhile can have made another request, and is in this dump */
+	dump_requests__take_more(&dump->requests);
 	dump->state = DUMP_RUNNING;
 	dump_requests__begin(&dump->requests);
 }
@@ -930,7 +1163,8 @@ static int last_dump(struct ring_dump *dump, bool failed)
 
 	if (due < 0)
 		return due;
-	if (!due && (failed || (!dump->opts.on_exit && list_empty(&dump->aux))))
+	if (!due && (failed || is_enough(dump) ||
+		     (!dump->opts.on_exit && list_empty(&dump->aux))))
 		return 0;
 
 	dump->last = true;
@@ -1013,11 +1247,15 @@ void ring_dump__print_stats(const struct ring_dump *dump)
 	fprintf(stderr, "[ perf record: Memory ring: %u dumps of %" PRIu64 " samples, %" PRIu64
 			" dropped by the ring, %" PRIu64 " left in it, %" PRIu64
 			" lost by the kernel, %" PRIu64 " side-band records evicted ]\n",
-		dump->nr, dump->dumped.samples, dropped->samples - dump->unused, dump->unused,
+		dump->nr, dump->dumped.samples,
+		dropped->samples - dump->unused + dump->nr_skipped, dump->unused,
 		dump->dumped.lost + dropped->lost, stats->added);
 	if (dropped->overrun)
 		fprintf(stderr, "[ perf record: %" PRIu64 " side-band records lost, because a dump took too long ]\n",
 			dropped->overrun);
+	if (dump->nr_waited || dump->nr_refused)
+		fprintf(stderr, "[ perf record: Held back: %u dumps had to wait for --dump-interval, %u requests came after --max-dumps ]\n",
+			dump->nr_waited, dump->nr_refused);
 	if (stats->dropped)
 		fprintf(stderr, "[ perf record: %" PRIu64 " mappings and kernel objects dropped: there were too many ]\n",
 			stats->dropped);

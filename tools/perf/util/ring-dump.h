@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <time.h>
 
+struct dump_request;
 struct evlist;
 struct perf_data;
 struct perf_session;
@@ -29,27 +30,31 @@ union perf_event;
 /**
  * struct ring_dump_opts - Options
  * @size:	size of the ring in bytes, 0: no -M
+ * @span:	dump only what is newer than so many nanoseconds, 0: all
  * @on_exit:	make a dump at the end, too
  * @file_each:	write each dump to a file of its own
  * @max_files:	if not 0, remove the oldest file when there are more
  * @interval:	at least this many seconds between the beginnings of two dumps
+ * @max_dumps:	refuse requests after so many dumps, 0: never
  * @comp_level:	compress if not 0
  * @clockid:	clock of the events' times; if not known, a clock that can't be set
  * @configured:	-M comes from perfconfig, not from the command line
  */
 struct ring_dump_opts {
 	u64		size;
+	u64		span;
 	bool		on_exit;
 	bool		file_each;
 	int		max_files;
 	unsigned int	interval;
+	unsigned int	max_dumps;
 	unsigned int	comp_level;
 	clockid_t	clockid;
 	bool		configured;
 };
 
 /**
- * ring_dump__parse_size - Parse the option's argument: [e]SIZE[BKMG]
+ * ring_dump__parse_size - Parse the option's argument: [e]SIZE[BKMG][,TIME]
  *
  * Return 0, or -EINVAL after a message.
  */
@@ -117,11 +122,13 @@ int ring_dump__add_auxtrace(struct ring_dump *dump, const union perf_event *even
 
 /* Request a dump. From any context, signal handlers included. */
 void ring_dump__request(struct ring_dump *dump);
+/* Request a dump that tells why it was made */
+void ring_dump__request_named(struct ring_dump *dump, const struct dump_request *request);
 /*
- * Request a dump. When it is complete, acknowledge it on the control fifo with the name
- * of the file and the request's @label, which can be empty.
+ * Request a dump as 'snapshot [TIME] [LABEL]' does, and acknowledge it on the control fifo
+ * when it is complete, with the name of the file and the label
  */
-void ring_dump__request_ack(struct ring_dump *dump, const char *label);
+void ring_dump__request_ack(struct ring_dump *dump, const char *arg);
 
 /* If recording ended now, would a dump be made? */
 bool ring_dump__at_exit(const struct ring_dump *dump);
