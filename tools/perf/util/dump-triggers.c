@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Events that ask for a dump of perf record -M; see dump-triggers.h */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/timerfd.h>
+#include <linux/kernel.h>
+#include <linux/time64.h>
+#include <linux/zalloc.h>
+#include <perf/event.h>
+#include "debug.h"
+#include "dump-requests.h"
+#include "dump-triggers.h"
+#include "event.h"
+#include "evlist.h"
+#include "evsel.h"
+#include "evsel_config.h"
+#include "ring-dump.h"
+#include "trigger-engine.h"
+
+/*
+ * So often the kernel's buffers are read. An event is in the engine after one period at
+ * most, and known to be complete after another one.
+ */
+#define PERIOD_NS	(100 * NSEC_PER_MSEC)
+
+/* The largest record: its size is a u16 */
+#define RECORD_MAX	65536
+
+struct watched_evsel {
+	struct evsel	*evsel;
+	unsigned int	event;
+};
+
+struct dump_triggers {
+	struct trigger_engine	*engine;
+	struct ring_dump	*dump;
+	struct evlist		*evlist;
+	struct watched_evsel	*evsels;
+	unsigned int		nr_evsels;
+	int			timer;
+
+	/* A record that goes on in the next piece: @used bytes of it are here */
+	size_t			used;
+	u64			record[RECORD_MAX / sizeof(u64)];
+};
+
+static size_t print_time(char *buf, size_t size, u64 ns)
+{
+	return scnprintf(buf, size, "%" PRIu64 ".%09" PRIu64, (u64)(ns / NSEC_PER_SEC),
+			 (u64)(ns % NSEC_PER_SEC));
+}
+
+/* What makes it fire, in the units of its condition */
+static size_t print_value(char *buf, size_t size, const struct trigger_firing *firing)
+{
+	if (firing->trigger->exit)
+		return scnprintf(buf, size, "%.6f ms", firing->value / (double)NSEC_PER_MSEC);
+	return scnprintf(buf, size, "%" PRIu64 " times", firing->value);
+}
+
+/* NAME: CONDITION: VALUE, thread PID/TID on CPU at TIME, since TIME */
+static void print_why(char *buf, size_t size, const struct trigger_firing *firing)
+{
+	const struct trigger_occurrence *last = &firing->last;
+	size_t len = scnprintf(buf, size, "trigger %s: %s: ", firing->trigger->name,
+			       firing->trigger->condition);
+
+	len += print_value(buf + len, size - len, firing);
+	len += scnprintf(buf + len, size - len, ", thread %d/%d", last->pid, last->tid);
+	if (last->cpu >= 0)
+		len += scnprintf(buf + len, size - len, " on CPU %d", last->cpu);
+	len += scnprintf(buf + len, size - len, " at ");
+	len += print_time(buf + len, size - len, last->time);
+	if (firing->since != last->time) {
+		len += scnprintf(buf + len, size - len, ", since ");
+		print_time(buf + len, size - len, firing->since);
+	}
+}
+
+static void on_fired(void *priv, const struct trigger_firing *firing)
+{
+	struct dump_triggers *triggers = priv;
+	char why[1024];
+
+	print_why(why, sizeof(why), firing);
+	ring_dump__request_named(triggers->dump, &(struct dump_request){
+		.label = firing->trigger->name, .why = why,
+	});
+}
+
+static struct dump_triggers *new_triggers(void)
+{
+	struct dump_triggers *triggers = zalloc(sizeof(*triggers));
+
+	if (!triggers)
+		return NULL;
+	triggers->timer = -1;
+	triggers->engine = trigger_engine__new(on_fired, triggers);
+	if (!triggers->engine)
+		zfree(&triggers);
+	return triggers;
+}
+
+int dump_triggers__add(struct dump_triggers **triggers, const char *str)
+{
+	char error[256];
+	int err;
+
+	if (!*triggers)
+		*triggers = new_triggers();
+	if (!*triggers) {
+		pr_err("Not enough memory for triggers\n");
+		return -ENOMEM;
+	}
+	err = trigger_engine__add((*triggers)->engine, str, error, sizeof(error));
+	if (err)
+		pr_err("--trigger '%s': %s\n", str, error);
+	return err;
+}
+
+void dump_triggers__delete(struct dump_triggers *triggers)
+{
+	if (!triggers)
+		return;
+	if (triggers->timer >= 0)
+		close(triggers->timer);
+	trigger_engine__delete(triggers->engine);
+	free(triggers->evsels);
+	free(triggers);
+}
+
+static bool has_own_period(struct evsel *evsel)
+{
+	return evsel__get_config_term(evsel, PERIOD) || evsel__get_config_term(evsel, FREQ);
+}
+
+/* A sampling rate for other events, as -F, must not leave out occurrences of this one */
+static int record_each(struct evsel *evsel)
+{
+	struct evsel_config_term *term;
+
+	if (evsel->core.attr.type != PERF_TYPE_TRACEPOINT || has_own_period(evsel))
+		return 0;
+	term = zalloc(sizeof(*term));
+	if (!term)
+		return -ENOMEM;
+	term->type = EVSEL__CONFIG_TERM_PERIOD;
+	term->val.period = 1;
+	list_add_tail(&term->list, &evsel->config_terms);
+	return 0;
+}
+
+static int watch(struct dump_triggers *triggers, struct evsel *evsel, unsigned int event)
+{
+	unsigned int nr = triggers->nr_evsels;
+	struct watched_evsel *evsels = realloc(triggers->evsels, (nr + 1) * sizeof(*evsels));
+
+	if (!evsels)
+		return -ENOMEM;
+	triggers->evsels = evsels;
+	evsels[nr] = (struct watched_evsel){ .evsel = evsel, .event = event };
+	triggers->nr_evsels++;
+	evsel__set_sample_bit(evsel, CPU);
+	return record_each(evsel);
+}
+
+static int watch_all(struct dump_triggers *triggers, const char *name, unsigned int event)
+{
+	unsigned int before = triggers->nr_evsels;
+	struct evsel *evsel;
+	int err = 0;
+
+	evlist__for_each_entry(triggers->evlist, evsel) {
+		if (!err && !strcmp(evsel__name(evsel), name))
+			err = watch(triggers, evsel, event);
+	}
+	if (err) {
+		pr_err("Not enough memory for triggers\n");
+		return err;
+	}
+	if (triggers->nr_evsels > before)
+		return 0;
+	pr_err("A trigger needs event '%s', which isn't recorded: add -e %s\n", name, name);
+	return -EINVAL;
+}
+
+static int start_timer(struct dump_triggers *triggers)
+{
+	struct itimerspec each = {
+		.it_value.tv_nsec = PERIOD_NS, .it_interval.tv_nsec = PERIOD_NS,
+	};
+
+	triggers->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (triggers->timer >= 0 && !timerfd_settime(triggers->timer, 0, &each, NULL))
+		return 0;
+	pr_err("Failed to make a timer for triggers: %m\n");
+	return -errno;
+}
+
+int dump_triggers__prepare(struct dump_triggers *triggers, struct evlist *evlist,
+			   struct ring_dump *dump)
+{
+	const char *name;
+	unsigned int i;
+	int err = 0;
+
+	triggers->evlist = evlist;
+	triggers->dump = dump;
+	for (i = 0; !err && (name = trigger_engine__event(triggers->engine, i)); i++)
+		err = watch_all(triggers, name, i);
+	return err ?: start_timer(triggers);
+}
+
+int dump_triggers__timer_fd(const struct dump_triggers *triggers)
+{
+	return triggers->timer;
+}
+
+static int look_at_sample(struct dump_triggers *triggers, union perf_event *event)
+{
+	struct evsel *evsel = evlist__event2evsel(triggers->evlist, event);
+	struct perf_sample sample;
+	unsigned int i;
+
+	for (i = 0; i < triggers->nr_evsels; i++) {
+		if (triggers->evsels[i].evsel == evsel)
+			break;
+	}
+	if (i == triggers->nr_evsels || evsel__parse_sample(evsel, event, &sample))
+		return 0;
+	return trigger_engine__occurred(triggers->engine, &(struct trigger_occurrence){
+		.event = triggers->evsels[i].event, .pid = sample.pid, .tid = sample.tid,
+		.cpu = sample.cpu, .time = sample.time, .weight = sample.period,
+	});
+}
+
+static int look_at_exit(struct dump_triggers *triggers, const union perf_event *event)
+{
+	return trigger_engine__occurred(triggers->engine, &(struct trigger_occurrence){
+		.event = TRIGGER_THREAD_ENDED, .pid = event->fork.pid, .tid = event->fork.tid,
+		.cpu = -1, .time = event->fork.time,
+	});
+}
+
+static int look_at_loss(struct dump_triggers *triggers, union perf_event *event)
+{
+	u64 time;
+
+	if (evlist__parse_sample_timestamp(triggers->evlist, event, &time))
+		return 0;
+	return trigger_engine__occurred(triggers->engine, &(struct trigger_occurrence){
+		.event = TRIGGER_LOST, .cpu = -1, .time = time,
+	});
+}
+
+/* What there is no memory for is missing as if it were lost */
+static void look_at(struct dump_triggers *triggers, union perf_event *event)
+{
+	int err = 0;
+
+	switch (event->header.type) {
+	case PERF_RECORD_SAMPLE:
+		err = look_at_sample(triggers, event);
+		break;
+	case PERF_RECORD_EXIT:
+		err = look_at_exit(triggers, event);
+		break;
+	case PERF_RECORD_LOST:
+		err = look_at_loss(triggers, event);
+		break;
+	default:
+		break;
+	}
+	if (err)
+		pr_debug("Triggers forget what is under way: %s\n", strerror(-err));
+}
+
+/* Return how much of @buf belongs to a record that began in the piece before */
+static size_t go_on(struct dump_triggers *triggers, const void *buf, size_t size)
+{
+	union perf_event *event = (void *)triggers->record;
+	size_t n;
+
+	if (!triggers->used)
+		return 0;
+	n = min(size, event->header.size - triggers->used);
+	memcpy((void *)triggers->record + triggers->used, buf, n);
+	triggers->used += n;
+	if (triggers->used == event->header.size) {
+		look_at(triggers, event);
+		triggers->used = 0;
+	}
+	return n;
+}
+
+int dump_triggers__look(struct dump_triggers *triggers, const void *buf, size_t size)
+{
+	size_t pos = go_on(triggers, buf, size);
+
+	while (pos < size) {
+		union perf_event *event = (void *)buf + pos;
+
+		if (event->header.size < sizeof(event->header)) {
+			pr_err("Failed to look for triggers: malformed record\n");
+			return -EINVAL;
+		}
+		if (event->header.size > size - pos) {
+			triggers->used = size - pos;
+			memcpy(triggers->record, event, triggers->used);
+			break;
+		}
+		look_at(triggers, event);
+		pos += event->header.size;
+	}
+	return 0;
+}
+
+void dump_triggers__end_round(struct dump_triggers *triggers)
+{
+	u64 expirations;
+
+	trigger_engine__end_round(triggers->engine);
+	/* It has woken up perf, and there is nothing else to be done for it */
+	if (read(triggers->timer, &expirations, sizeof(expirations)) < 0 && errno != EAGAIN)
+		pr_debug("Failed to read the timer of triggers: %m\n");
+}
+
+void dump_triggers__finish(struct dump_triggers *triggers)
+{
+	trigger_engine__finish(triggers->engine);
+}
+
+void dump_triggers__forget(struct dump_triggers *triggers)
+{
+	trigger_engine__forget(triggers->engine);
+}
+
+void dump_triggers__print_stats(const struct dump_triggers *triggers)
+{
+	struct trigger_stats stats = trigger_engine__stats(triggers->engine);
+	const struct dump_trigger *trigger;
+	unsigned int i;
+
+	if (quiet)
+		return;
+	for (i = 0; (trigger = trigger_engine__trigger(triggers->engine, i)); i++)
+		fprintf(stderr, "[ perf record: Trigger %s fired %" PRIu64 " times ]\n",
+			trigger->name, trigger_engine__nr_fired(trigger));
+	if (stats.losses || stats.forgotten)
+		fprintf(stderr, "[ perf record: Triggers have missed the ends of %" PRIu64 " calls, with %" PRIu64 " losses by the kernel ]\n",
+			stats.forgotten, stats.losses);
+}

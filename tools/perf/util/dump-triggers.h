@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef __PERF_DUMP_TRIGGERS_H
+#define __PERF_DUMP_TRIGGERS_H 1
+
+/*
+ * Events that ask for a dump of perf record -M: --trigger NAME[:CONDITION]
+ *
+ * Looks at the records that go into the memory ring (ring-dump.h), tells the engine
+ * (trigger-engine.h) those of the triggers' events, and requests a dump for each trigger
+ * that fires. A timer has the buffers read even if no event wakes up perf.
+ */
+#include <linux/types.h>
+#include <stddef.h>
+
+struct dump_triggers;
+struct evlist;
+struct ring_dump;
+
+/**
+ * dump_triggers__add - Add the argument of an option, before anything else
+ * @triggers: the first one makes it
+ *
+ * Return 0, or -errno after a message.
+ */
+int dump_triggers__add(struct dump_triggers **triggers, const char *str);
+void dump_triggers__delete(struct dump_triggers *triggers);
+
+/**
+ * dump_triggers__prepare - Before the events are opened
+ *
+ * Each event of a trigger has to be there. Of tracepoints every occurrence is recorded
+ * then. Return 0, or -errno after a message.
+ */
+int dump_triggers__prepare(struct dump_triggers *triggers, struct evlist *evlist,
+			   struct ring_dump *dump);
+
+/* Poll this fd: when it is readable, the kernel's buffers are due to be read */
+int dump_triggers__timer_fd(const struct dump_triggers *triggers);
+
+/* Records go into the ring, as given to ring_dump__append(). Return 0 or -errno. */
+int dump_triggers__look(struct dump_triggers *triggers, const void *buf, size_t size);
+/* All of the kernel's buffers have been read once */
+void dump_triggers__end_round(struct dump_triggers *triggers);
+/* All has been read: request the dumps that are still due */
+void dump_triggers__finish(struct dump_triggers *triggers);
+/* The clock was set back */
+void dump_triggers__forget(struct dump_triggers *triggers);
+
+/* Print how often each has fired, and what could not be seen */
+void dump_triggers__print_stats(const struct dump_triggers *triggers);
+
+#endif /* __PERF_DUMP_TRIGGERS_H */

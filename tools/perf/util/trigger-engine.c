@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Which triggers of perf record -M fire; see trigger-engine.h */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/kernel.h>
+#include <linux/zalloc.h>
+#include "trigger-calls.h"
+#include "trigger-engine.h"
+#include "trigger-window.h"
+
+/* @event, @exit: numbers of its events, NO_EVENT if there is none */
+struct watched {
+	struct dump_trigger	trigger;
+	unsigned int		event;
+	unsigned int		exit;
+	struct trigger_window	window;
+	u64			nr_fired;
+};
+
+#define NO_EVENT	(~0U - 2)
+
+/* @nr keeps the order of those with the same time */
+struct pending {
+	struct trigger_occurrence	what;
+	u64				nr;
+};
+
+struct trigger_engine {
+	trigger_fired_t		fired;
+	void			*priv;
+	struct watched		*watched;
+	unsigned int		nr_watched;
+	char			**events;
+	unsigned int		nr_events;
+	struct trigger_calls	*calls;
+
+	/* What isn't known to be complete; the newest time of earlier rounds, and of all */
+	struct pending		*pending;
+	size_t			nr_pending;
+	size_t			size;
+	u64			nr;
+	u64			complete;
+	u64			newest;
+
+	struct trigger_stats	stats;
+};
+
+struct trigger_engine *trigger_engine__new(trigger_fired_t fired, void *priv)
+{
+	struct trigger_engine *engine = zalloc(sizeof(*engine));
+
+	if (!engine)
+		return NULL;
+	engine->fired = fired;
+	engine->priv = priv;
+	engine->calls = trigger_calls__new();
+	if (!engine->calls) {
+		trigger_engine__delete(engine);
+		return NULL;
+	}
+	return engine;
+}
+
+void trigger_engine__delete(struct trigger_engine *engine)
+{
+	unsigned int i;
+
+	if (!engine)
+		return;
+	for (i = 0; i < engine->nr_watched; i++) {
+		dump_trigger__exit(&engine->watched[i].trigger);
+		trigger_window__exit(&engine->watched[i].window);
+	}
+	for (i = 0; i < engine->nr_events; i++)
+		free(engine->events[i]);
+	trigger_calls__delete(engine->calls);
+	free(engine->watched);
+	free(engine->events);
+	free(engine->pending);
+	free(engine);
+}
+
+/* Find the number of an event, or give it one */
+static int number_event(struct trigger_engine *engine, const char *name, unsigned int *nr)
+{
+	char **events;
+
+	*nr = NO_EVENT;
+	if (!name)
+		return 0;
+	for (*nr = 0; *nr < engine->nr_events; (*nr)++) {
+		if (!strcmp(engine->events[*nr], name))
+			return 0;
+	}
+	events = realloc(engine->events, (*nr + 1) * sizeof(*events));
+	if (!events)
+		return -ENOMEM;
+	engine->events = events;
+	events[*nr] = strdup(name);
+	if (!events[*nr])
+		return -ENOMEM;
+	engine->nr_events++;
+	return 0;
+}
+
+static int add(struct trigger_engine *engine, const struct dump_trigger *trigger)
+{
+	struct watched new = { .trigger = *trigger }, *watched;
+	int err = number_event(engine, trigger->event, &new.event);
+
+	if (!err)
+		err = number_event(engine, trigger->exit, &new.exit);
+	if (err)
+		return err;
+	watched = realloc(engine->watched, (engine->nr_watched + 1) * sizeof(*watched));
+	if (!watched)
+		return -ENOMEM;
+	engine->watched = watched;
+	watched[engine->nr_watched++] = new;
+	return 0;
+}
+
+int trigger_engine__add(struct trigger_engine *engine, const char *str, char *error,
+			size_t size)
+{
+	struct dump_trigger trigger;
+	int err = dump_trigger__parse(&trigger, str, error, size);
+
+	if (err)
+		return err;
+	if (trigger_engine__find(engine, trigger.name)) {
+		snprintf(error, size, "there is another one called '%s'", trigger.name);
+		err = -EINVAL;
+	} else {
+		err = add(engine, &trigger);
+		if (err)
+			snprintf(error, size, "%s", strerror(-err));
+	}
+	if (err)
+		dump_trigger__exit(&trigger);
+	return err;
+}
+
+const char *trigger_engine__event(const struct trigger_engine *engine, unsigned int nr)
+{
+	return nr < engine->nr_events ? engine->events[nr] : NULL;
+}
+
+const struct dump_trigger *trigger_engine__trigger(const struct trigger_engine *engine,
+						   unsigned int nr)
+{
+	return nr < engine->nr_watched ? &engine->watched[nr].trigger : NULL;
+}
+
+const struct dump_trigger *trigger_engine__find(const struct trigger_engine *engine,
+						const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < engine->nr_watched; i++) {
+		if (!strcmp(engine->watched[i].trigger.name, name))
+			return &engine->watched[i].trigger;
+	}
+	return NULL;
+}
+
+u64 trigger_engine__nr_fired(const struct dump_trigger *trigger)
+{
+	return container_of(trigger, struct watched, trigger)->nr_fired;
+}
+
+struct trigger_stats trigger_engine__stats(const struct trigger_engine *engine)
+{
+	struct trigger_stats stats = engine->stats;
+
+	stats.forgotten += trigger_calls__nr_forgotten(engine->calls);
+	return stats;
+}
+
+static void fire(struct trigger_engine *engine, struct watched *watched,
+		 const struct trigger_occurrence *what, u64 since, u64 value)
+{
+	struct trigger_firing firing = {
+		.trigger = &watched->trigger, .last = *what, .since = since, .value = value,
+	};
+
+	watched->nr_fired++;
+	engine->fired(engine->priv, &firing);
+}
+
+/* There is an idle thread on each CPU, and all of them are number 0 */
+static u64 thread_of(const struct trigger_occurrence *what)
+{
+	return what->tid ? (u32)what->tid : (u64)(u32)(what->cpu + 1) << 32;
+}
+
+static void forget_calls(struct trigger_engine *engine)
+{
+	engine->stats.forgotten += trigger_calls__nr(engine->calls);
+	trigger_calls__clear(engine->calls);
+}
+
+static void enter(struct trigger_engine *engine, unsigned int nr,
+		  const struct trigger_occurrence *what)
+{
+	if (trigger_calls__enter(engine->calls, nr, thread_of(what), what->time))
+		engine->stats.forgotten++;
+}
+
+static void leave(struct trigger_engine *engine, unsigned int nr,
+		  const struct trigger_occurrence *what)
+{
+	struct watched *watched = &engine->watched[nr];
+	u64 since;
+
+	if (trigger_calls__leave(engine->calls, nr, thread_of(what), &since) &&
+	    what->time - since > watched->trigger.longer)
+		fire(engine, watched, what, since, what->time - since);
+}
+
+/* Those that have fired it once don't count for the next time */
+static void count(struct trigger_engine *engine, struct watched *watched,
+		  const struct trigger_occurrence *what)
+{
+	struct trigger_window *window = &watched->window;
+
+	if (trigger_window__add(window, what->time, what->weight, watched->trigger.within))
+		return;
+	if (window->sum < watched->trigger.count)
+		return;
+	fire(engine, watched, what, trigger_window__since(window), window->sum);
+	trigger_window__clear(window);
+}
+
+/* The kernel has no number any more for a thread that ends, but a negative one: no calls */
+static void look_at(struct trigger_engine *engine, unsigned int nr,
+		    const struct trigger_occurrence *what)
+{
+	struct watched *watched = &engine->watched[nr];
+
+	if (what->event == watched->event && watched->exit == NO_EVENT)
+		count(engine, watched, what);
+	else if (what->tid < 0)
+		return;
+	else if (what->event == watched->event)
+		enter(engine, nr, what);
+	else if (what->event == watched->exit)
+		leave(engine, nr, what);
+}
+
+static void process(struct trigger_engine *engine, const struct trigger_occurrence *what)
+{
+	unsigned int i;
+
+	switch (what->event) {
+	case TRIGGER_THREAD_ENDED:
+		trigger_calls__end_thread(engine->calls, thread_of(what));
+		break;
+	case TRIGGER_LOST:
+		engine->stats.losses++;
+		forget_calls(engine);
+		break;
+	default:
+		for (i = 0; i < engine->nr_watched; i++)
+			look_at(engine, i, what);
+	}
+}
+
+static int grow(struct trigger_engine *engine)
+{
+	size_t size = max(2 * engine->size, (size_t)1024);
+	struct pending *pending = realloc(engine->pending, size * sizeof(*pending));
+
+	if (!pending)
+		return -ENOMEM;
+	engine->pending = pending;
+	engine->size = size;
+	return 0;
+}
+
+/* Nobody knows what is missing: nothing that is under way has a known end or beginning */
+void trigger_engine__forget(struct trigger_engine *engine)
+{
+	unsigned int i;
+
+	forget_calls(engine);
+	for (i = 0; i < engine->nr_watched; i++)
+		trigger_window__clear(&engine->watched[i].window);
+	engine->nr_pending = 0;
+	engine->complete = 0;
+	engine->newest = 0;
+}
+
+int trigger_engine__occurred(struct trigger_engine *engine,
+			     const struct trigger_occurrence *occurrence)
+{
+	if (engine->nr_pending == engine->size && grow(engine)) {
+		trigger_engine__forget(engine);
+		return -ENOMEM;
+	}
+	engine->pending[engine->nr_pending++] = (struct pending){
+		.what = *occurrence, .nr = engine->nr++,
+	};
+	engine->newest = max(engine->newest, occurrence->time);
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct pending *l = a, *r = b;
+
+	if (l->what.time != r->what.time)
+		return l->what.time < r->what.time ? -1 : 1;
+	return l->nr < r->nr ? -1 : 1;
+}
+
+static void process_until(struct trigger_engine *engine, u64 time)
+{
+	size_t i;
+
+	qsort(engine->pending, engine->nr_pending, sizeof(*engine->pending), compare);
+	for (i = 0; i < engine->nr_pending && engine->pending[i].what.time <= time; i++)
+		process(engine, &engine->pending[i].what);
+	engine->nr_pending -= i;
+	memmove(engine->pending, engine->pending + i,
+		engine->nr_pending * sizeof(*engine->pending));
+}
+
+void trigger_engine__end_round(struct trigger_engine *engine)
+{
+	if (engine->nr_pending)
+		process_until(engine, engine->complete);
+	engine->complete = engine->newest;
+}
+
+void trigger_engine__finish(struct trigger_engine *engine)
+{
+	if (engine->nr_pending)
+		process_until(engine, UINT64_MAX);
+}
