@@ -18,12 +18,12 @@
 
 #define MS	1000000L
 #define PRINTED	(40 * MS)
-#define SLOW	(60 * MS)
+#define SLOW	(100 * MS)
 
 static const char usage[] =
 	"usage: slow_calls CALLS EACH THREADS\n"
 	"\n"
-	"  CALLS of request() by each of THREADS, of which each EACH-th takes 60 ms, others a\n"
+	"  CALLS of request() by each of THREADS, of which each EACH-th takes 100 ms, others a\n"
 	"  few 10 us. In the middle of a slow call one that never returns is made by a thread\n"
 	"  that ends in it.\n";
 
