@@ -164,4 +164,11 @@ TARGETS = [
     Target("memory-ring", [f"{UTIL}/memory-ring.c"], HARNESS + "/memory_ring",
            ["memory_ring_test"], [f"{UTIL}/memory-ring.h",
                                     "tools/perf/tests/memory-ring.c"]),
+    Target("trigger", [f"{UTIL}/{name}.c" for name in
+                       ("duration", "trigger-parse", "trigger-calls", "trigger-window",
+                        "trigger-engine")],
+           HARNESS + "/trigger", ["trigger_engine_test"],
+           [*(f"{UTIL}/{name}.h" for name in
+              ("duration", "trigger-parse", "trigger-calls", "trigger-window",
+               "trigger-engine")), "tools/perf/tests/trigger-engine.c"]),
 ]

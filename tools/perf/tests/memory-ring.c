@@ -573,6 +573,12 @@ static int test_drop(void)
 	return 0;
 }
 
+/* Counts, and fails when it has counted as far as *@arg was negative */
+static int count_other(void *arg, const union perf_event *event __maybe_unused)
+{
+	return ++*(int *)arg == 0 ? -EPIPE : 0;
+}
+
 /* Lost records are counted by the kernel's records, if these are long enough */
 static int test_lost(void)
 {
@@ -589,6 +595,9 @@ static int test_lost(void)
 		{ PERF_RECORD_THROTTLE, 64, 0 },
 	};
 	const struct memory_ring_count *dropped;
+	int others = 0;
+	struct memory_ring_visitor visitor = { .other = count_other, .arg = &others };
+	struct memory_ring_count count = {};
 	struct model m;
 	size_t i;
 
@@ -605,6 +614,13 @@ static int test_lost(void)
 			event->lost_samples.lost = records[i].lost;
 		CHECK(!memory_ring__append(m.ring, event, records[i].size));
 	}
+	/* Records that are neither samples nor wanted have a visitor of their own */
+	memory_ring__take(m.ring);
+	CHECK(!memory_ring__walk_taken(m.ring, &count, &visitor));
+	CHECK(others == (int)ARRAY_SIZE(records));
+	others = -2;
+	CHECK(memory_ring__walk_taken(m.ring, &count, &visitor) == -EPIPE && !others);
+	CHECK(!memory_ring__give_back(m.ring));
 	CHECK(!memory_ring__drop(m.ring));
 	dropped = memory_ring__dropped(m.ring);
 	CHECK(dropped->lost == 6543);

@@ -305,13 +305,34 @@ static int test_no_thread(void)
 
 	CHECK(engine);
 	tell_cpu(engine, IN, 0, 0, 1000);
-	tell_cpu(engine, IN, 0, 1, 1200);
+	tell_cpu(engine, IN, 0, 1, 1195);
+	tell_cpu(engine, OUT, 0, 0, 1200);
 	tell_cpu(engine, OUT, 0, 1, 1210);
-	tell_cpu(engine, OUT, 0, 0, 1220);
 	tell_cpu(engine, IN, -1, 0, 2000);
 	tell_cpu(engine, OUT, -1, 1, 3000);
 	trigger_engine__finish(engine);
-	CHECK(seen.nr == 1 && seen.fired[0].since == 1000);
+	CHECK(seen.nr == 1 && seen.fired[0].since == 1000 && seen.fired[0].time == 1200);
+	trigger_engine__delete(engine);
+	return TEST_OK;
+}
+
+/* Two triggers of one thread: their calls overlap without being nested */
+static int test_two_triggers(void)
+{
+	static const char *const both[] = {
+		"slow:in..out,longer=100ns", "other:open..close,longer=300ns", NULL
+	};
+	struct trigger_engine *engine = engine_for(both);
+
+	CHECK(engine);
+	tell(engine, IN, 1, 1000);
+	tell(engine, 2, 1, 1050);
+	tell(engine, OUT, 1, 1150);
+	tell(engine, 3, 1, 1360);
+	trigger_engine__finish(engine);
+	CHECK(seen.nr == 2);
+	CHECK(!strcmp(seen.fired[0].name, "slow") && seen.fired[0].since == 1000);
+	CHECK(!strcmp(seen.fired[1].name, "other") && seen.fired[1].since == 1050);
 	trigger_engine__delete(engine);
 	return TEST_OK;
 }
@@ -439,6 +460,13 @@ static int test_window(void)
 {
 	struct trigger_window window = { .size = 0 };
 	u64 time, within = 1000;
+
+	/* It has gone round before it grows */
+	for (time = 10; time < 10000; time += 10)
+		CHECK(!trigger_window__add(&window, time, 2, 30));
+	CHECK(window.nr == 4);
+	trigger_window__clear(&window);
+	window.first = window.size - 3;
 
 	for (time = 10; time < 100000; time += 10) {
 		CHECK(!trigger_window__add(&window, time, 2, within));
@@ -592,6 +620,7 @@ static int test__trigger_engine(struct test_suite *test __maybe_unused,
 	CHECK(!test_calls());
 	CHECK(!test_thread_ended());
 	CHECK(!test_no_thread());
+	CHECK(!test_two_triggers());
 	CHECK(!test_lost());
 	CHECK(!test_two_rounds());
 	CHECK(!test_forget());

@@ -162,6 +162,39 @@ test_signal() {
 	echo "A file for each dump [Success]"
 }
 
+# Why there was a dump, how far back it reaches, and how many there may be
+test_reasons() {
+	start -M 32M,20s --max-dumps 2
+	sleep 2
+	# Two seconds are a part of what there is since the dump before
+	if ! ask snapshot || ! sleep 4 || ! ask 'snapshot 2s why not'; then
+		fail "Reasons" "no acknowledgment"
+	fi
+	if ask snapshot; then
+		fail "Reasons" "three dumps"
+	fi
+	stop
+	perf report -i "$data" --header-only 2>/dev/null > "$dir/header"
+	for why in 'snapshot$' 'snapshot 2s why not$'; do
+		grep -q "dumped because of : $why" "$dir/header" || {
+			fail "Reasons" "none of '$why'"
+			return
+		}
+	done
+	grep -q ' 1 requests came after --max-dumps' "$dir/log" || {
+		fail "Reasons" "the request held back isn't counted"
+		return
+	}
+	# The last gap between two samples is that between the dumps
+	perf script -i "$data" -F time 2>/dev/null | tr -d ' :' | awk '
+		$1 - last > 1 { first = $1 } { last = $1 }
+		END { exit !first || last - first > 2.1 }' || {
+		fail "Reasons" "more than two seconds, or no gap"
+		return
+	}
+	echo "Reasons [Success]"
+}
+
 # refused OPTION...
 refused() {
 	rm -f "$data"
@@ -170,7 +203,7 @@ refused() {
 }
 
 test_refused() {
-	for size in 0 x 1.5M -1 64Q M 99999999999999999999; do
+	for size in 0 x 1.5M -1 64Q M 99999999999999999999 1M, 1M,5 1M,0s 1M,5s,; do
 		refused -M "$size" || {
 			fail "Bad options" "-M $size"
 			return
@@ -190,6 +223,7 @@ test_at_exit
 test_dumps
 perf version --build-options | grep -q 'zstd: \[ on' && test_dumps -z
 test_signal
+test_reasons
 test_refused
 
 cleanup
