@@ -99,7 +99,8 @@ static int test_duration(void)
 		{ "1h", 3600 * NSEC_PER_SEC, "" }, { "5s NAME", 5 * NSEC_PER_SEC, " NAME" },
 		{ "9223372036854775807ns", INT64_MAX, "" },
 	};
-	static const char *const bad[] = { "", "s", "10", "-1s", " 1s", "1.5s", "1 s", "1sec", "1S" };
+	static const char *const bad[] = { "", "s", "10", "-1s", " 1s", "1.5s", "1 s", "1sec",
+					   "1S" };
 	static const char *const out[] = { "0s", "9223372036854775808ns", "9223372037s",
 					   "99999999999999999999999ns" };
 	const char *end = NULL;

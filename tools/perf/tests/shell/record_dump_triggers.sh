@@ -51,7 +51,7 @@ test_count() {
 		fail "An event that occurs often" "no dump"
 		return
 	fi
-	reasons "$data" | grep -q 'trigger busy: cpu-clock,count=2500000,within=10s: .* times, thread' || {
+	reasons "$data" | grep -q 'busy: cpu-clock,count=2500000,within=10s: .* times, thread' || {
 		fail "An event that occurs often" "the header doesn't say why"
 		return
 	}
