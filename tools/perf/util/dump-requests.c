@@ -153,9 +153,28 @@ void dump_requests__take(struct dump_requests *requests)
 	dump_requests__take_more(requests);
 }
 
+static unsigned int length(const struct list_head *list)
+{
+	const struct list_head *node;
+	unsigned int nr = 0;
+
+	list_for_each(node, list)
+		nr++;
+	return nr;
+}
+
 void dump_requests__take_more(struct dump_requests *requests)
 {
-	list_splice_tail_init(&requests->named, &requests->running);
+	unsigned int nr = length(&requests->running);
+	struct named *named, *tmp;
+
+	list_for_each_entry_safe(named, tmp, &requests->named, node) {
+		list_del_init(&named->node);
+		if (nr++ < DUMP_REQUESTS_MAX || named->request.answer)
+			list_add_tail(&named->node, &requests->running);
+		else
+			free(named);
+	}
 	requests->nr_running += requests->nr_named;
 	set_nr_named(requests, 0);
 }
