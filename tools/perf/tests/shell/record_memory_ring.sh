@@ -203,7 +203,7 @@ refused() {
 }
 
 test_refused() {
-	for size in 0 x 1.5M -1 64Q M 99999999999999999999 1M, 1M,5 1M,0s 1M,5s,; do
+	for size in 0 x 1.5M -1 64Q M 99999999999999999999 '1M,' 1M,5 1M,0s '1M,5s,'; do
 		refused -M "$size" || {
 			fail "Bad options" "-M $size"
 			return
