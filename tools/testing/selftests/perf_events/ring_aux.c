@@ -124,7 +124,7 @@ static int64_t count_packets(FILE *file)
 
 TEST_F(ring_aux, trace)
 {
-	const char *options[] = { "-e", self->event, "-m", "8", "-a", AUX_PAGES,
+	const char *const options[] = { "-e", self->event, "-m", "8", "-a", AUX_PAGES,
 				  "-o", self->path, NULL };
 	struct tally tally;
 	int64_t packets;

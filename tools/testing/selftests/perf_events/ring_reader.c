@@ -5,7 +5,7 @@
  *
  * Documentation/trace/perf-ring-buffer.rst describes the buffer; C and D are points of the
  * order described there. The program needs the C library and linux/perf_event.h, nothing
- * else. ring_records and aux_reader test it.
+ * else. ring_records and ring_aux test it.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -102,7 +102,7 @@ static void print_record(const struct perf_event_header *header)
 	}
 }
 
-static bool is_aux_full(const struct perf_event_header *header)
+static bool says_aux_full(const struct perf_event_header *header)
 {
 	const struct record *record = (const void *)header;
 
@@ -141,7 +141,7 @@ static void read_records(struct reader *reader)
 		if (size < sizeof(*header) || size > head - tail)
 			errx(1, "what begins at %llu is no record", tail);
 		print_record(header);
-		reader->aux_stopped |= is_aux_full(header);
+		reader->aux_stopped |= says_aux_full(header);
 		tail += size;
 		store_tail(&reader->page->data_tail, tail);
 	}
@@ -173,8 +173,8 @@ static bool aux_is_full(const struct reader *reader)
 }
 
 /*
- * The kernel disables the event of a full area, maybe only after it has woken us. Our own
- * PERF_EVENT_IOC_DISABLE comes after that, and after the last of the data.
+ * The kernel disables the event of a full area, but may wake us before that. After our own
+ * PERF_EVENT_IOC_DISABLE it has done so, and has handed over the last of the data.
  */
 static void restart_aux(struct reader *reader)
 {
@@ -238,7 +238,7 @@ static int open_event(struct perf_event_attr *attr, pid_t thread)
 	return fd;
 }
 
-/* Writable: the kernel waits for the tails. The AUX area is where the page says. */
+/* Writable, so that the kernel overwrites nothing that hasn't been read. */
 static void map_buffer(struct reader *reader, size_t pages, size_t aux_pages)
 {
 	size_t page_size = sysconf(_SC_PAGESIZE);
@@ -287,7 +287,7 @@ int main(int argc, char **argv)
 			valid &= option == 'o' && (reader.aux_file = fopen(optarg, "w"));
 	}
 	if (!valid || optind != argc - 1 || (aux_pages && !reader.aux_file))
-		errx(2, "usage: ring_reader [-e TYPE:CONFIG:PERIOD] [-m PAGES] [-a PAGES -o FILE] THREAD");
+		errx(2, "usage: ring_reader [-e TYPE:CONFIG:PERIOD] [-m PAGES] [-a PAGES -o FILE] TID");
 
 	reader.fd = open_event(&attr, atoi(argv[optind]));
 	map_buffer(&reader, pages, aux_pages);

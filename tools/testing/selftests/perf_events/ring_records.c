@@ -162,7 +162,7 @@ FIXTURE_TEARDOWN(ring)
 TEST_F(ring, names)
 {
 	/* The dummy event; its period is never over. */
-	const char *options[] = { "-e", "1:9:0", "-m", variant->pages, NULL };
+	const char *const options[] = { "-e", "1:9:0", "-m", variant->pages, NULL };
 	struct tally *tally = &self->tally;
 
 	ASSERT_EQ(ring_fork_producer(&self->run, produce_names, NULL), 0);
@@ -208,7 +208,7 @@ static void produce_faults(void *arg)
 /* Samples: each hit of the counter has one, or is counted as lost. */
 TEST_F(ring, samples)
 {
-	const char *options[] = { "-m", variant->pages, NULL };
+	const char *const options[] = { "-m", variant->pages, NULL };
 	struct tally *tally = &self->tally;
 	int rate = set_max_sample_rate(RATE_UNLIMITED);
 
