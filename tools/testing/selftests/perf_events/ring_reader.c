@@ -5,7 +5,7 @@
  *
  * Documentation/trace/perf-ring-buffer.rst describes the buffer; C and D are points of the
  * order described there. The program needs the C library and linux/perf_event.h, nothing
- * else. ring_records and ring_aux test it.
+ * else. ring_records tests it.
  */
 #define _GNU_SOURCE
 #include <err.h>
