@@ -232,6 +232,7 @@ static int run_with(int (*test)(void), int extra)
 	if (!store)
 		return TEST_FAIL;
 	ret = test();
+	failed |= stats()->failed;
 	sideband_store__delete(store);
 	sideband_resolve__exit();
 	return failed ? TEST_FAIL : ret;
@@ -387,6 +388,48 @@ SIDEBAND_TEST(overlap)
 	ASSERT_MAP(100, 100, 13, "/lib/c");
 	MMAP(100, 100, 0, 100, "/lib/all");
 	SETTLE(1);
+	/* first its beginning is replaced, then the rest */
+	MMAP(100, 100, 0, 1, "/lib/begin");
+	SETTLE(2);
+	MMAP(100, 100, 1, 99, "/lib/rest");
+	SETTLE(2);
+	return TEST_OK;
+}
+
+/* Nothing is mapped, or all up to the last address */
+SIDEBAND_TEST(edges)
+{
+	MMAP(100, 100, 1, 0, "/lib/empty");
+	SETTLE(0);
+	MMAP(100, 100, ~0ULL / PAGE, 1, "/lib/last");
+	SETTLE(1);
+	MMAP(100, 100, ~0ULL / PAGE, 2, "/lib/beyond");
+	SETTLE(1);
+	return TEST_OK;
+}
+
+/* A mapping that arrives late is visible in the gaps between newer ones */
+SIDEBAND_TEST(late_maps)
+{
+	u64 before = now * STEP;
+
+	now++;
+	MMAP(100, 100, 2, 1, "/lib/b");
+	MMAP(100, 100, 4, 1, "/lib/d");
+	MMAP(200, 200, 2, 1, "/lib/b");
+	MMAP(200, 200, 4, 1, "/lib/d");
+	SETTLE(4);
+	AT(before, MMAP(100, 100, 1, 5, "/lib/three-gaps"));
+	AT(before, MMAP(200, 200, 2, 3, "/lib/one-gap"));
+	SETTLE(6);
+	MMAP(100, 100, 5, 1, "/lib/e");
+	SETTLE(7);
+	MMAP(100, 100, 1, 1, "/lib/a");
+	SETTLE(8);
+	MMAP(100, 100, 3, 1, "/lib/c");
+	SETTLE(8);
+	MMAP(200, 200, 3, 1, "/lib/c");
+	SETTLE(8);
 	return TEST_OK;
 }
 
@@ -464,6 +507,89 @@ SIDEBAND_TEST(inherit)
 	return TEST_OK;
 }
 
+/* A child maps more before its parent is gone */
+SIDEBAND_TEST(inherit_and_map)
+{
+	START(100, "parent");
+	MMAP(100, 100, 1, 1, "/bin/parent");
+	MMAP(100, 100, 2, 1, "//anon");
+	FORK(200, 200, 100, 100);
+	MMAP(200, 200, 3, 1, "/lib/a");
+	EXIT(100, 100);
+	settle();
+	PLAY();
+	ASSERT_MAP(200, 200, 1, "/bin/parent");
+	ASSERT_MAP(200, 200, 2, "//anon");
+	ASSERT_MAP(200, 200, 3, "/lib/a");
+	return TEST_OK;
+}
+
+/* @arg: number of records. None is changed or copied. */
+static int check_unchanged(void *arg, const union perf_event *event)
+{
+	const struct perf_record_fork *fork = &event->fork;
+
+	++*(int *)arg;
+	if (event->header.type != PERF_RECORD_FORK)
+		return 0;
+	if (event->header.misc & PERF_RECORD_MISC_FORK_EXEC)
+		return -EINVAL;
+	return fork->ptid == (fork->pid == 300 ? 101 : fork->ppid) ? 0 : -EINVAL;
+}
+
+/* While those are alive that tasks inherit from, records are as they were added */
+SIDEBAND_TEST(unchanged)
+{
+	int nr = 0;
+
+	START(100, "parent");
+	MMAP(100, 100, 1, 1, "/bin/parent");
+	THREAD(100, 101);
+	FORK(200, 200, 100, 100);
+	FORK(300, 300, 100, 101);
+	MMAP(300, 300, 2, 1, "/lib/a");
+	SETTLE(7);
+	TEST_ASSERT_EQUAL("dump", sideband_store__dump(store, SIDEBAND_DUMP_ALL,
+						       check_unchanged, &nr), 0);
+	TEST_ASSERT_EQUAL("no copies", nr, 8);
+	return TEST_OK;
+}
+
+/* @arg: number of copies */
+static int check_copy(void *arg, const union perf_event *event)
+{
+	const struct trailer *trailer = (void *)event + event->header.size - sizeof(*trailer);
+	u32 pid;
+
+	/* at the same place in COMM and MMAP2 */
+	if (event->header.type != PERF_RECORD_COMM && event->header.type != PERF_RECORD_MMAP2)
+		return 0;
+	if (event->comm.tid == 100)
+		return 0;
+	++*(int *)arg;
+	pid = event->comm.tid == 101 ? 100 : event->comm.tid;
+	return event->comm.pid == pid && trailer->pid == pid &&
+	       trailer->tid == event->comm.tid ? 0 : -EINVAL;
+}
+
+/* A copy of what is inherited has the ids of the task that inherits */
+SIDEBAND_TEST(ids_of_copies)
+{
+	int nr = 0;
+
+	START(100, "parent");
+	MMAP(100, 100, 1, 1, "/bin/parent");
+	FORK(200, 200, 100, 100);
+	EXEC(100, "changed");
+	THREAD(100, 101);
+	COMM(100, 100, "renamed");
+	settle();
+	TEST_ASSERT_EQUAL("dump", sideband_store__dump(store, SIDEBAND_DUMP_ALL,
+						       check_copy, &nr), 0);
+	TEST_ASSERT_EQUAL("two names and a mapping", nr, 3);
+	return TEST_OK;
+}
+
 /* A thread inherits the name of its creator, even if the creator is renamed later */
 SIDEBAND_TEST(threads)
 {
@@ -497,6 +623,21 @@ SIDEBAND_TEST(exits)
 	EXIT(100, 102);
 	SETTLE(0);
 	ASSERT_TASKS(0);
+	return TEST_OK;
+}
+
+/* A process whose exit is not due lives at T */
+SIDEBAND_TEST(not_yet_ended)
+{
+	int i;
+
+	for (i = 0; i < 100; i++)
+		EXIT(1000 + i, 1000 + i);
+	START(100, "ends");
+	EXIT(100, 100);
+	now += 2;
+	sideband_store__prune(store, now, now);
+	ASSERT_TASKS(1);
 	return TEST_OK;
 }
 
@@ -686,6 +827,20 @@ SIDEBAND_TEST(reuse)
 	return TEST_OK;
 }
 
+/* The same when the new owner's fork was lost */
+SIDEBAND_TEST(reuse_without_fork)
+{
+	START(100, "old");
+	THREAD(100, 101);
+	THREAD(100, 102);
+	EXEC(101, "process");
+	COMM(200, 102, "thread");
+	settle();
+	ASSERT_TASKS(4);
+	ASSERT_PROCESSES(3);
+	return TEST_OK;
+}
+
 /*
  * Mappings of a dead process are kept for its child only. Its pid belonged to a thread
  * of another process before. A file may still have that thread, and must not give it the
@@ -768,6 +923,58 @@ SIDEBAND_TEST(untimed)
 	SETTLE(3);
 	PLAY();
 	ASSERT_COMM(100, 100, "later");
+
+	/* pending, and before and after those that are in force */
+	AT(0, FORK(300, 300, 1, 1));
+	AT(0, COMM(300, 300, "first"));
+	settle();
+	AT(0, COMM(300, 300, "second"));
+	PLAY();
+	ASSERT_COMM(300, 300, "second");
+	return TEST_OK;
+}
+
+/* Before anything else is recorded, there are only synthesized records */
+SIDEBAND_TEST(only_untimed)
+{
+	u64 bytes = 0;
+	int i;
+
+	for (i = 0; i < 5000; i++) {
+		AT(0, COMM(100, 100, "synthesized"));
+		now += 2;
+		sideband_store__prune(store, now, now);
+		bytes = bytes ?: stats()->bytes;
+	}
+	TEST_ASSERT_EQUAL("records", (int)stats()->records, 1);
+	TEST_ASSERT_VAL("memory is used again", stats()->bytes == bytes);
+	PLAY();
+	ASSERT_COMM(100, 100, "synthesized");
+	return TEST_OK;
+}
+
+/* Records of the same time are in order of arrival */
+SIDEBAND_TEST(same_time)
+{
+	u64 time = 5 * STEP;
+
+	AT(time, COMM(100, 100, "first"));
+	AT(time + 4, COMM(200, 200, "other"));
+	AT(time, COMM(100, 100, "second"));
+	AT(time + 2, COMM(200, 200, "other"));
+	PLAY();
+	ASSERT_COMM(100, 100, "second");
+
+	now += 10;
+	time = now * STEP;
+	AT(time, COMM(300, 300, "before its fork"));
+	AT(time, FORK(300, 300, 1, 1));
+	AT(time, THREAD(300, 301));
+	AT(time, EXEC(300, "after its thread"));
+	AT(time, FORK(400, 400, 1, 1));
+	AT(time, EXIT(400, 400));
+	SETTLE(4);
+	ASSERT_TASKS(3);
 	return TEST_OK;
 }
 
@@ -814,6 +1021,24 @@ SIDEBAND_TEST(kernel_code)
 	return TEST_OK;
 }
 
+/* A file that has a symbol is told that it is gone, once */
+SIDEBAND_TEST(gone_symbols)
+{
+	KSYMBOL(0x1000, 0);
+	KSYMBOL(0x2000, 0);
+	KSYMBOL(0x3000, 0);
+	settle();
+	written();
+	KSYMBOL(0x2000, GONE);
+	KSYMBOL(0x1000, GONE);
+	sideband_store__begin_write(store);
+	KSYMBOL(0x3000, GONE);
+	SETTLE(3);
+	sideband_store__end_write(store, true);
+	ASSERT_HELD(1);
+	return TEST_OK;
+}
+
 #define BPF(t, i)		ADD(BPF_EVENT, 0, bpf_event, .type = PERF_BPF_EVENT_PROG_##t, \
 				    .id = i)
 #define CGROUP(i, name)		ADD(CGROUP, 0, cgroup, .id = i, .path = name)
@@ -845,6 +1070,33 @@ SIDEBAND_TEST(by_id)
 	return TEST_OK;
 }
 
+/* The events of two CPUs, and two events of a CPU, can have the same number in hardware */
+SIDEBAND_TEST(hw_ids)
+{
+	static const u64 id_and_cpu[][2] = { { 5, 0 }, { 5, 1 }, { 6, 0 }, { 5, 0 } };
+	struct sideband_store *own;
+	union perf_event event = { .header = { .size = 0 }, };
+	struct {
+		struct perf_record_aux_output_hw_id hw_id;
+		u64 time, id, cpu;
+	} body = { .hw_id = { .header = { .type = PERF_RECORD_AUX_OUTPUT_HW_ID,
+					  .size = sizeof(body), }, .hw_id = 1, }, };
+	u32 i;
+
+	own = sideband_store__new(PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU, NULL, NULL);
+	TEST_ASSERT_VAL("store", own);
+	for (i = 0; i < ARRAY_SIZE(id_and_cpu); i++) {
+		body.id = id_and_cpu[i][0];
+		body.cpu = id_and_cpu[i][1];
+		memcpy(&event, &body, sizeof(body));
+		TEST_ASSERT_VAL("add", !sideband_store__add(own, &event, 0, i));
+	}
+	sideband_store__prune(own, i + 2, i + 2);
+	TEST_ASSERT_EQUAL("records", (int)sideband_store__stats(own)->records, 3);
+	sideband_store__delete(own);
+	return TEST_OK;
+}
+
 /* The header describes a BPF program as long as ring or file may have samples of it */
 SIDEBAND_TEST(bpf)
 {
@@ -860,6 +1112,13 @@ SIDEBAND_TEST(bpf)
 	BPF(UNLOAD, 2);
 	settle();
 	TEST_ASSERT_EQUAL("in the file", (int)forgotten_bpf, 1);
+	BPF(LOAD, 3);
+	settle();
+	sideband_store__begin_write(store);
+	sideband_store__end_write(store, false);
+	BPF(UNLOAD, 3);
+	settle();
+	TEST_ASSERT_EQUAL("not in the file", (int)forgotten_bpf, 3);
 	return TEST_OK;
 }
 
@@ -885,6 +1144,11 @@ SIDEBAND_TEST(append)
 	ASSERT_HELD(2);
 	ASSERT_NEW(0);
 	TEST_ASSERT_EQUAL("all records", play(SIDEBAND_DUMP_ALL), 3);
+	/* the last record of the file is in force */
+	CGROUP(1, "/a");
+	written();
+	settle();
+	ASSERT_NEW(1);
 	return TEST_OK;
 }
 
@@ -987,6 +1251,9 @@ SIDEBAND_TEST(times)
 	TEST_ASSERT_VAL("dump", !sideband_store__dump(own, SIDEBAND_DUMP_ALL, add_time, dumped));
 	TEST_ASSERT_VAL("none is first", !dumped[0]);
 	TEST_ASSERT_VAL("time of the present clock", dumped[1] == 4 * STEP);
+	sideband_store__set_back(own, 9 * STEP);
+	TEST_ASSERT_VAL("dump", !sideband_store__dump(own, SIDEBAND_DUMP_ALL, add_time, dumped));
+	TEST_ASSERT_VAL("from before its beginning", dumped[1] == 1);
 	sideband_store__delete(own);
 	/* NULL is allowed */
 	sideband_store__delete(NULL);
@@ -1026,6 +1293,56 @@ SIDEBAND_TEST(late)
 	SETTLE(8);
 	PLAY();
 	ASSERT_MAP(200, 201, 1, "/bin/newer");
+	return TEST_OK;
+}
+
+/* A fork that arrives late belongs to the task that is known from newer records */
+SIDEBAND_TEST(late_forks)
+{
+	u64 before = now * STEP;
+
+	now++;
+	EXEC(100, "known");
+	SETTLE(1);
+	AT(before, FORK(100, 100, 1, 1));
+	SETTLE(2);
+	PLAY();
+	ASSERT_COMM(100, 100, "known");
+	/* about a thread, and not about the process that has its tid */
+	AT(before, THREAD(200, 100));
+	settle();
+	ASSERT_TASKS(1);
+	PLAY();
+	ASSERT_COMM(100, 100, "known");
+	return TEST_OK;
+}
+
+/* Records that arrive late may be about an earlier owner of the id */
+SIDEBAND_TEST(late_owners)
+{
+	u64 before = now * STEP, between;
+
+	now++;
+	FORK(100, 100, 1, 1);
+	between = now * STEP + 1;
+	THREAD(100, 101);
+	SETTLE(2);
+	AT(before, COMM(100, 100, "earlier process"));
+	AT(between, COMM(100, 101, "earlier thread"));
+	SETTLE(2);
+
+	/* an exec before the last one doesn't bring the leader back */
+	FORK(200, 200, 1, 1);
+	between = now * STEP + 1;
+	EXEC(200, "last");
+	THREAD(200, 201);
+	EXIT(200, 200);
+	settle();
+	AT(between, EXEC(200, "before"));
+	settle();
+	EXIT(200, 201);
+	SETTLE(2);
+	ASSERT_TASKS(2);
 	return TEST_OK;
 }
 
@@ -1201,6 +1518,30 @@ SIDEBAND_TEST(gone_and_back)
 	return TEST_OK;
 }
 
+/* A thread is alive after the check, so its process is, too */
+SIDEBAND_TEST(threads_are_back)
+{
+	set_gone(101);
+	START(100, "leader");
+	THREAD(100, 101);
+	settle();
+	is_gone = NULL;
+	COMM(100, 101, "back");
+	settle_gone();
+	ASSERT_TASKS(2);
+
+	set_gone(200);
+	START(200, "leader");
+	THREAD(200, 201);
+	settle();
+	is_gone = NULL;
+	COMM(200, 201, "back");
+	settle_gone();
+	ASSERT_TASKS(4);
+	ASSERT_PROCESSES(2);
+	return TEST_OK;
+}
+
 /* The end of one thread is not the end of its process, not even the leader's */
 SIDEBAND_TEST(gone_threads)
 {
@@ -1255,7 +1596,7 @@ SIDEBAND_TEST(many_maps)
 	u64 page, nr = SIDEBAND_MAX_MAPS;
 
 	START(100, "jit");
-	MMAP(100, 100, 1, 1, "/bin/jit");
+	MMAP(100, 100, 1, 1, "/usr/bin/just-in-time");
 	FORK(200, 200, 100, 100);
 	for (page = 0; page < 2 * nr; page += 2) {
 		MMAP(100, 100, 10 + 2 * page, 1, "/memfd:code (deleted)");
@@ -1265,8 +1606,8 @@ SIDEBAND_TEST(many_maps)
 	ASSERT_HELD((int)nr + 3);
 	ASSERT_DROPPED((int)nr + 1);
 	PLAY();
-	ASSERT_MAP(100, 100, 1, "/bin/jit");
-	ASSERT_MAP(200, 200, 1, "/bin/jit");
+	ASSERT_MAP(100, 100, 1, "/usr/bin/just-in-time");
+	ASSERT_MAP(200, 200, 1, "/usr/bin/just-in-time");
 	ASSERT_MAP(100, 100, 10 + 2 * (2 * nr - 1), "//anon");
 	ASSERT_MAP(100, 100, 10 + 2 * nr, "");
 	ASSERT_MAP(100, 100, 10 + 2 * (nr + 2), "/memfd:code (deleted)");
@@ -1304,25 +1645,38 @@ static struct test_case tests__sideband_store[] = {
 	TEST_CASE("sizes of records", sizes),
 	TEST_CASE("exec", exec),
 	TEST_CASE("overlapping mappings", overlap),
+	TEST_CASE("edges of the address space", edges),
+	TEST_CASE("mappings that arrive late", late_maps),
 	TEST_CASE("names of tasks", comm),
 	TEST_CASE("records that the ring may need", not_yet),
 	TEST_CASE("fork without exec", inherit),
+	TEST_CASE("fork and more mappings", inherit_and_map),
+	TEST_CASE("records that are not changed", unchanged),
+	TEST_CASE("ids of what is inherited", ids_of_copies),
 	TEST_CASE("threads", threads),
 	TEST_CASE("exits", exits),
+	TEST_CASE("exits that are not due", not_yet_ended),
 	TEST_CASE("short-lived processes", short_lived),
 	TEST_CASE("short-lived threads", short_threads),
 	TEST_CASE("processes with a live thread", live_threads),
 	TEST_CASE("exec of a thread", exec_of_thread),
 	TEST_CASE("reuse of ids", reuse),
+	TEST_CASE("reuse of ids without a fork", reuse_without_fork),
 	TEST_CASE("earlier owner of an id", earlier_owner),
 	TEST_CASE("reuse of a creator's id", earlier_creator),
 	TEST_CASE("tasks without a fork", unknown),
 	TEST_CASE("synthesized records", untimed),
+	TEST_CASE("synthesized records only", only_untimed),
+	TEST_CASE("records of the same time", same_time),
 	TEST_CASE("records out of order", ragged),
 	TEST_CASE("records that arrive late", late),
+	TEST_CASE("forks that arrive late", late_forks),
+	TEST_CASE("records of earlier owners", late_owners),
 	TEST_CASE("a clock that is set back", set_back),
 	TEST_CASE("kernel symbols and text pokes", kernel_code),
+	TEST_CASE("symbols that are gone", gone_symbols),
 	TEST_CASE("objects with an id", by_id),
+	TEST_CASE("hardware's numbers of events", hw_ids),
 	TEST_CASE("BPF programs", bpf),
 	TEST_CASE("dumps appended to a file", append),
 	TEST_CASE("dumps that fail", failing_dump),
@@ -1334,6 +1688,7 @@ static struct test_case tests__sideband_store[] = {
 	TEST_CASE("children of tasks that are gone", gone_parent),
 	TEST_CASE("children of tasks that are gone twice", gone_again),
 	TEST_CASE("pids of tasks that are gone", gone_and_back),
+	TEST_CASE("threads that are back", threads_are_back),
 	TEST_CASE("threads that are gone", gone_threads),
 	TEST_CASE("threads that are gone because they exec", gone_for_exec),
 	TEST_CASE("too many mappings", many_maps),
