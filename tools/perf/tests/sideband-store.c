@@ -967,14 +967,15 @@ SIDEBAND_TEST(same_time)
 
 	now += 10;
 	time = now * STEP;
-	AT(time, COMM(300, 300, "before its fork"));
+	AT(time, COMM(500, 500, "before its fork"));
+	AT(time, FORK(500, 500, 1, 1));
 	AT(time, FORK(300, 300, 1, 1));
 	AT(time, THREAD(300, 301));
 	AT(time, EXEC(300, "after its thread"));
 	AT(time, FORK(400, 400, 1, 1));
 	AT(time, EXIT(400, 400));
-	SETTLE(4);
-	ASSERT_TASKS(3);
+	SETTLE(5);
+	ASSERT_TASKS(4);
 	return TEST_OK;
 }
 
@@ -1067,6 +1068,22 @@ SIDEBAND_TEST(by_id)
 	SETTLE(7);
 	EXIT(100, 100);
 	SETTLE(5);
+	return TEST_OK;
+}
+
+/* An object that is known from a newer record stays as it is */
+SIDEBAND_TEST(late_objects)
+{
+	u64 before = now * STEP;
+
+	now++;
+	CGROUP(1, "/a");
+	CGROUP(2, "/b");
+	BPF(LOAD, 1);
+	SETTLE(3);
+	AT(before, CGROUP(1, "/late"));
+	AT(before, BPF(UNLOAD, 1));
+	SETTLE(3);
 	return TEST_OK;
 }
 
@@ -1538,6 +1555,9 @@ SIDEBAND_TEST(threads_are_back)
 	COMM(200, 201, "back");
 	settle_gone();
 	ASSERT_TASKS(4);
+	/* the leader lives, too */
+	EXIT(200, 201);
+	settle();
 	ASSERT_PROCESSES(2);
 	return TEST_OK;
 }
@@ -1676,6 +1696,7 @@ static struct test_case tests__sideband_store[] = {
 	TEST_CASE("kernel symbols and text pokes", kernel_code),
 	TEST_CASE("symbols that are gone", gone_symbols),
 	TEST_CASE("objects with an id", by_id),
+	TEST_CASE("objects whose records arrive late", late_objects),
 	TEST_CASE("hardware's numbers of events", hw_ids),
 	TEST_CASE("BPF programs", bpf),
 	TEST_CASE("dumps appended to a file", append),

@@ -132,11 +132,16 @@ static void give_fork(struct attempt *a, u32 pid, u32 tid, u32 ppid)
 	give(a, PERF_RECORD_FORK, 0, &fork, sizeof(fork));
 }
 
+static void give_comm(struct attempt *a, u16 misc, u32 pid, u32 tid)
+{
+	struct perf_record_comm comm = { .pid = pid, .tid = tid };
+
+	give(a, PERF_RECORD_COMM, misc, &comm, sizeof(comm));
+}
+
 static void give_exec(struct attempt *a, u32 pid)
 {
-	struct perf_record_comm comm = { .pid = pid, .tid = pid };
-
-	give(a, PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC, &comm, sizeof(comm));
+	give_comm(a, PERF_RECORD_MISC_COMM_EXEC, pid, pid);
 }
 
 static void give_mmap(struct attempt *a, u32 pid, u64 start, u64 len)
@@ -173,6 +178,9 @@ static void give_all(struct attempt *a)
 	give_mmap(a, 100, 8, 1);
 	give_exec(a, 100);
 	give_cgroup(a, 2);
+	/* a process and a thread without a fork */
+	give_comm(a, 0, 300, 300);
+	give_comm(a, 0, 300, 301);
 	give_exec(a, 100);
 	/* newer ones, so that these are applied */
 	give_cgroup(a, 3);
