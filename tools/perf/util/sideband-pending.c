@@ -265,7 +265,6 @@ void sideband_pending__pop(struct sideband_store *store)
 	struct sideband_pending *p = &store->pending;
 
 	log__release(store, p->index[p->first++].block);
-	p->sorted = max(p->sorted, p->first);
 }
 
 struct sideband_pending_record *sideband_pending__by_time(const struct sideband_pending *p,

@@ -52,8 +52,6 @@ static void store__link_task(struct sideband_store *store, struct sideband_task 
 
 static void task__free(struct sideband_store *store, struct sideband_task *task)
 {
-	if (task->fork)
-		task->fork->task = NULL;
 	sideband_record__put(store, task->fork);
 	sideband_record__put(store, task->comm);
 	sideband_record__put(store, task->exec_comm);
