@@ -20,7 +20,7 @@ struct perf_event;
 #define PERF_AUX_PAUSED		1UL
 #define PERF_AUX_REQUEST_SHIFT	1
 
-/* perf_aux_action::driver_state when a nested section leaves the trace's state unknown */
+/* perf_aux_level::driver_state when a nested section leaves the trace's state unknown */
 #define PERF_AUX_DRIVER_UNKNOWN	(-1)
 
 /**
@@ -30,39 +30,37 @@ struct perf_event;
  * @done: value of @request with which the trace was last brought in line
  * @executed: number of requests executed
  * @users: number of events that have this level
+ * @driver_state: level that the driver was last given (1 paused, 0 running), or
+ *	  %PERF_AUX_DRIVER_UNKNOWN
  *
  * Any CPU may change @request: a tracepoint that perf delivers to another task,
  * such as sched_wakeup, is a gate on the CPU of the waker. So that takes an atomic
- * instruction. @done and @executed are accessed only by the CPU on which the
- * events' task runs, and there only by contexts that nest: a context that
- * interrupts an access ends before the access goes on. See "A level for several
- * CPUs" in kernel/events/aux_action.c for what happens when the task moves.
+ * instruction. @done, @executed and @driver_state are accessed only by the CPU on
+ * which the trace is, and there only by contexts that nest: a context that
+ * interrupts an access ends before the access goes on. "A level for several CPUs"
+ * in kernel/events/aux_action.c says what happens when the task moves to another.
  *
- * When the task runs and no context is busy, the requests that are not in @executed
- * were superseded by a later one: (@done >> 1) - @executed. @done equals @request
- * but for requests that another CPU has made since.
+ * When no context is busy, @done equals @request but for requests of other CPUs that
+ * were left to this one. The requests that are neither in @executed nor left were
+ * superseded by a later one: (@done >> 1) - @executed.
  */
 struct perf_aux_level {
 	unsigned long	request;
 	unsigned long	done;
 	unsigned long	executed;
 	refcount_t	users;
+	s8		driver_state;
 };
 
 /**
  * struct perf_aux_action - pause state of one AUX area event
  * @level: level of the trace; %NULL if the PMU has no AUX area. Doesn't change once
  *	   the event is in a context
- * @driver_state: level that the driver was last given (1 paused, 0 running), or
- *	  %PERF_AUX_DRIVER_UNKNOWN
- * @depth: nesting depth of the contexts that are busy with the trace
- *
- * @driver_state and @depth are accessed only by the CPU that the event is scheduled
- * on, by contexts that nest. They need no SMP barrier or lock prefix.
+ * @depth: nesting depth of the contexts that are busy with the trace. Accessed as
+ *	   the fields of the level are, but by wakers too: theirs is always 0
  */
 struct perf_aux_action {
 	struct perf_aux_level	*level;
-	s8			driver_state;
 	u8			depth;
 };
 

@@ -84,10 +84,9 @@
  *					  hold: reads request, done
  *
  * What A did to the level, B sees: the scheduler doesn't let a task run on B before
- * it has left A, and orders its accesses. (Where a running queue is balanced, the
- * locks of both queues do the same.) B finds in its event's driver_state what its
- * driver was last given, perhaps long ago. Where that isn't the level, hold takes the
- * section for one with a request to execute.
+ * it has left A, and orders its accesses. (Where a queue of runnable tasks is
+ * balanced, the locks of both queues do the same.) For the level it is as if the
+ * event had been off and on again on one CPU.
  *
  * The exception is a gate that perf_tp_event() delivers to a task that isn't current:
  * wakeups of the task. It overflows on the waker's CPU, where the task's AUX area
@@ -111,7 +110,7 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 
-static inline bool aux_level(unsigned long request)
+static inline bool aux_paused(unsigned long request)
 {
 	return request & PERF_AUX_PAUSED;
 }
@@ -127,18 +126,17 @@ static void aux_action_call_driver(struct perf_event *event, bool paused)
 NOKPROBE_SYMBOL(aux_action_call_driver);
 
 /* S2 to S4 of the comment at the top of the file. */
-static void aux_action_pass(struct perf_event *event, unsigned long request)
+static void aux_action_pass(struct perf_event *event, struct perf_aux_level *level,
+			    unsigned long request)
 {
-	struct perf_aux_action *act = &event->aux_action;
-	struct perf_aux_level *level = act->level;
-	bool paused = aux_level(request);
+	bool paused = aux_paused(request);
 
 	/*
 	 * A section that nests in ->stop() or ->start() overwrites driver_state: the
 	 * effect of the call is then void. So store it before the call.
 	 */
-	if (READ_ONCE(act->driver_state) != paused) {
-		WRITE_ONCE(act->driver_state, paused);
+	if (READ_ONCE(level->driver_state) != paused) {
+		WRITE_ONCE(level->driver_state, paused);
 		barrier();
 		aux_action_call_driver(event, paused);
 	}
@@ -160,18 +158,19 @@ NOKPROBE_SYMBOL(aux_action_pass);
 static void aux_action_apply_pending(struct perf_event *event)
 {
 	struct perf_aux_action *act = &event->aux_action;
+	struct perf_aux_level *level = act->level;
 	unsigned long request;
 
 	do {
 		WRITE_ONCE(act->depth, 1);
 		barrier();
-		request = READ_ONCE(act->level->request);
-		aux_action_pass(event, request);
+		request = READ_ONCE(level->request);
+		aux_action_pass(event, level, request);
 		barrier();
 		WRITE_ONCE(act->depth, 0);
 		barrier();
-	} while (READ_ONCE(act->level->request) != request ||
-		 READ_ONCE(act->driver_state) == PERF_AUX_DRIVER_UNKNOWN);
+	} while (READ_ONCE(level->request) != request ||
+		 READ_ONCE(level->driver_state) == PERF_AUX_DRIVER_UNKNOWN);
 }
 
 NOKPROBE_SYMBOL(aux_action_apply_pending);
@@ -218,6 +217,7 @@ static struct perf_aux_level *aux_level_alloc(bool paused)
 	refcount_set(&level->users, 1);
 	level->request = paused ? PERF_AUX_PAUSED : 0;
 	level->done = level->request;
+	level->driver_state = paused;
 
 	return level;
 }
@@ -251,7 +251,6 @@ int perf_aux_action_init(struct perf_event *event)
 	if (!has_aux(event))
 		return 0;
 
-	act->driver_state = attr->aux_start_paused;
 	act->level = aux_level_alloc(attr->aux_start_paused);
 
 	return act->level ? 0 : -ENOMEM;
@@ -378,13 +377,14 @@ NOKPROBE_SYMBOL(perf_aux_gate);
 bool perf_aux_action_hold(struct perf_event *event)
 {
 	struct perf_aux_action *act = &event->aux_action;
+	struct perf_aux_level *level = act->level;
 	bool paused;
 
 	lockdep_assert_irqs_disabled();
 
 	WRITE_ONCE(act->depth, READ_ONCE(act->depth) + 1);
 	barrier();
-	paused = aux_level(READ_ONCE(act->level->request));
+	paused = aux_paused(READ_ONCE(level->request));
 
 	/*
 	 * There is a request that this CPU has not executed: a gate was interrupted
@@ -392,8 +392,8 @@ bool perf_aux_action_hold(struct perf_event *event)
 	 * another CPU. It is not known here whether the section executes it, or
 	 * finds nothing to do and leaves the trace alone.
 	 */
-	if (READ_ONCE(act->driver_state) != paused)
-		WRITE_ONCE(act->driver_state, PERF_AUX_DRIVER_UNKNOWN);
+	if (READ_ONCE(level->driver_state) != paused)
+		WRITE_ONCE(level->driver_state, PERF_AUX_DRIVER_UNKNOWN);
 
 	return paused;
 }
@@ -413,6 +413,7 @@ NOKPROBE_SYMBOL(perf_aux_action_hold);
 void perf_aux_action_release(struct perf_event *event)
 {
 	struct perf_aux_action *act = &event->aux_action;
+	struct perf_aux_level *level = act->level;
 	unsigned long request;
 
 	lockdep_assert_irqs_disabled();
@@ -423,7 +424,7 @@ void perf_aux_action_release(struct perf_event *event)
 		 * that can't pause; its driver may share code with one that can.
 		 */
 		if (event->pmu->capabilities & PERF_PMU_CAP_AUX_PAUSE)
-			WRITE_ONCE(act->driver_state, PERF_AUX_DRIVER_UNKNOWN);
+			WRITE_ONCE(level->driver_state, PERF_AUX_DRIVER_UNKNOWN);
 		barrier();
 		WRITE_ONCE(act->depth, READ_ONCE(act->depth) - 1);
 		return;
@@ -433,9 +434,9 @@ void perf_aux_action_release(struct perf_event *event)
 	WRITE_ONCE(act->depth, 0);
 	barrier();
 	/* S6, and driver_state: does the section leave the trace as requested? */
-	request = READ_ONCE(act->level->request);
-	if (READ_ONCE(act->level->done) != request ||
-	    READ_ONCE(act->driver_state) != aux_level(request))
+	request = READ_ONCE(level->request);
+	if (READ_ONCE(level->done) != request ||
+	    READ_ONCE(level->driver_state) != aux_paused(request))
 		aux_action_apply_pending(event);
 }
 EXPORT_SYMBOL_GPL(perf_aux_action_release);

@@ -22,6 +22,7 @@ int main(int argc, char **argv)
 	printf("TAP version 13\n");
 	single_step_init();
 	call_tests();
+	level_tests();
 	step_tests(pairs);
 	storm_tests();
 	printf("1..%d\n", tap_count);

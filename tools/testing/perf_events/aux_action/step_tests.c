@@ -109,7 +109,7 @@ static void every_pair(const struct algorithm *algorithm, enum operation outer,
 
 static const enum operation nmi_operations[] = {
 	GATE_PAUSE, GATE_RESUME, DRIVER_HANDLER, DRIVER_HANDLER_FULL,
-	DRIVER_HANDLER_IDLE,
+	DRIVER_HANDLER_IDLE, WAKE_PAUSE, WAKE_RESUME,
 };
 
 static void complain(const struct verdict *verdict, int levels)
@@ -189,4 +189,7 @@ void step_tests(bool pairs)
 	test_pair(GATE_PAUSE, DRIVER_HANDLER, GATE_RESUME, false);
 	test_pair(DRIVER_START, GATE_RESUME, GATE_PAUSE, true);
 	test_pair(DRIVER_HANDLER, DRIVER_HANDLER, GATE_PAUSE, false);
+	test_pair(MIGRATE, GATE_RESUME, GATE_PAUSE, true);
+	test_pair(MIGRATE, WAKE_RESUME, GATE_PAUSE, true);
+	test_pair(GATE_PAUSE, WAKE_RESUME, GATE_PAUSE, false);
 }
