@@ -34,7 +34,7 @@ struct perf_event;
  *	  %PERF_AUX_DRIVER_UNKNOWN
  *
  * Any CPU may change @request: a tracepoint that perf delivers to another task,
- * such as sched_wakeup, is a gate on the CPU of the waker. So that takes an atomic
+ * such as sched_wakeup, may overflow on the CPU of the waker. So that takes an atomic
  * instruction. @done, @executed and @driver_state are accessed only by the CPU on
  * which the trace is, and there only by contexts that nest: a context that
  * interrupts an access ends before the access goes on. "A level for several CPUs"

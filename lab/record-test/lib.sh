@@ -24,8 +24,7 @@ skip() {
 	printf '%s\n' "$*" >skipped
 }
 
-# A task's trace is one event on each CPU, each with its own level: windows are
-# whole only if the task stays on one CPU.
+# A window is one piece only if the task stays on one CPU.
 here=(taskset -c 1)
 
 # record ARG... - perf record, quietly unless it fails.

@@ -79,6 +79,18 @@ int evsel__aux_action_strerror(struct evsel *evsel, int err, char *msg, size_t s
 bool evsel__aux_action_missing(struct evsel *evsel);
 
 /*
+ * Shall a task's event of @evsel on one more CPU, that of @cpu_map_idx, share the
+ * pause state of the one on the first CPU? Then paused and resumed belong to the
+ * task and not to the CPU. Changes @group_fd and @flags to open it so. @pid: -1 for
+ * an event of all tasks.
+ */
+void evsel__share_aux_level(struct evsel *evsel, int pid, int cpu_map_idx, int thread,
+			    int *group_fd, unsigned long *flags);
+
+/* What the kernel says to that flag without a descriptor: can it share? */
+bool aux_action__level_support(int err);
+
+/*
  * Open a disabled event of this process to see whether the kernel can. What
  * isn't permitted is left out of @attr. Return a descriptor, or -errno.
  */

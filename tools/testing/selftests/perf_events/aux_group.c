@@ -73,6 +73,12 @@ void aux_group_close(struct aux_group *group)
 	aux_group_init(group);
 }
 
+int perf_open_level(struct perf_event_attr *attr, pid_t pid, int cpu, int level_fd)
+{
+	return syscall(__NR_perf_event_open, attr, pid, cpu, level_fd,
+		       PERF_FLAG_FD_CLOEXEC | PERF_FLAG_FD_AUX_LEVEL);
+}
+
 static int open_leader(struct aux_group *group, const struct aux_spec *spec)
 {
 	struct perf_event_attr attr;
@@ -89,7 +95,9 @@ static int open_leader(struct aux_group *group, const struct aux_spec *spec)
 	attr.aux_start_paused = spec->start_paused;
 
 	group->period = spec->period ?: TEST_PERF_AUX_PERIOD;
-	group->aux = perf_open(&attr, spec->pid, spec->cpu, -1);
+	group->aux = spec->level_fd ?
+		     perf_open_level(&attr, spec->pid, spec->cpu, *spec->level_fd) :
+		     perf_open(&attr, spec->pid, spec->cpu, -1);
 	if (group->aux < 0)
 		return -1;
 
