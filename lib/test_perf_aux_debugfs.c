@@ -327,6 +327,7 @@ static DEFINE_MUTEX(test_aux_events_lock);
  */
 static const struct perf_aux_level *test_aux_level(const struct perf_event *event)
 {
+	/* Pairs with perf_install_in_context(). */
 	return smp_load_acquire(&event->ctx) ? event->aux_action.level : NULL;
 }
 

@@ -120,14 +120,12 @@ FIXTURE_TEARDOWN(aux_migrate)
 
 /* --- The events --- */
 
-#define EACH_CPU(i)	for (i = 0; i < CPUS; i++)
-
 static void open_groups(struct __test_metadata *_metadata,
 			struct _test_data_aux_migrate *self)
 {
 	int i;
 
-	EACH_CPU(i) {
+	for (i = 0; i < CPUS; i++) {
 		self->spec.cpu = self->cpu[i];
 		self->spec.level_fd = i ? &self->group[0].aux : NULL;
 		ASSERT_EQ(aux_group_open(&self->group[i], &self->spec), 0)
@@ -140,7 +138,7 @@ static void enable_groups(struct __test_metadata *_metadata,
 {
 	int i;
 
-	EACH_CPU(i)
+	for (i = 0; i < CPUS; i++)
 		ASSERT_EQ(aux_group_enable(&self->group[i]), 0);
 }
 
@@ -149,7 +147,7 @@ static void read_traces(struct __test_metadata *_metadata,
 {
 	int i;
 
-	EACH_CPU(i) {
+	for (i = 0; i < CPUS; i++) {
 		if (self->group[i].aux < 0)
 			continue;
 		aux_group_disable(&self->group[i]);
@@ -214,7 +212,7 @@ static bool traced(const struct aux_trace *trace, const struct beacon *beacon)
 	size_t n;
 	int i;
 
-	EACH_CPU(i) {
+	for (i = 0; i < CPUS; i++) {
 		for (n = 0; n < trace[i].nr; n++) {
 			const struct aux_window *win = &trace[i].win[n];
 
@@ -253,7 +251,7 @@ static unsigned int windows_opened_by(const struct _test_data_aux_migrate *self,
 	size_t n;
 	int i;
 
-	EACH_CPU(i) {
+	for (i = 0; i < CPUS; i++) {
 		for (n = 0; n < self->trace[i].nr; n++)
 			opened += self->trace[i].win[n].opened_by == why;
 	}
@@ -269,7 +267,7 @@ static void expect_accounts(struct __test_metadata *_metadata,
 	struct aux_actions act[CPUS];
 	int i;
 
-	EACH_CPU(i) {
+	for (i = 0; i < CPUS; i++) {
 		ASSERT_EQ(aux_actions_read(&self->group[i], &act[i]), 0);
 		EXPECT_EQ(act[i].requested, gates);
 		EXPECT_EQ(act[i].pending, 0);
@@ -301,7 +299,7 @@ TEST_F(aux_migrate, window_follows_the_task_under_nmis)
 
 	self->spec.inherit = false;
 	open_groups(_metadata, self);
-	EACH_CPU(i) {
+	for (i = 0; i < CPUS; i++) {
 		self->trace[i].pieces = true;
 		self->spec.cpu = self->cpu[i];
 		sampler[i] = aux_group_add_nmi_sampler(&self->group[i], &self->spec,
@@ -313,7 +311,7 @@ TEST_F(aux_migrate, window_follows_the_task_under_nmis)
 	wander(self->beacons, self->cpu, ROUNDS);
 	ASSERT_EQ(nmi_at(""), 0);
 	read_traces(_metadata, self);
-	EACH_CPU(i)
+	for (i = 0; i < CPUS; i++)
 		close(sampler[i]);
 
 	expect_exact(_metadata, self);
@@ -506,7 +504,7 @@ static void storm_open(struct __test_metadata *_metadata,
 	struct perf_event_attr attr;
 	int i;
 
-	EACH_CPU(i) {
+	for (i = 0; i < CPUS; i++) {
 		self->spec.cpu = self->cpu[i];
 		attr_nmi(&attr, 0, TAG_RESUME);
 		storm->nmi_resume[i] = aux_group_add_gate(&self->group[i], &self->spec, &attr,
@@ -528,7 +526,7 @@ static unsigned long long storm_gates(const struct _test_data_aux_migrate *self,
 	unsigned long long gates = 0;
 	int i;
 
-	EACH_CPU(i)
+	for (i = 0; i < CPUS; i++)
 		gates += perf_count(self->group[i].resume) + perf_count(self->group[i].pause) +
 			 perf_count(storm->nmi_resume[i]) + perf_count(storm->nmi_pause[i]);
 
@@ -572,9 +570,9 @@ static void expect_engines(struct __test_metadata *_metadata,
 {
 	int i, k;
 
-	EACH_CPU(i) {
+	for (i = 0; i < CPUS; i++) {
 		pin_to_cpu(self->cpu[i]);
-		EACH_CPU(k)
+		for (k = 0; k < CPUS; k++)
 			EXPECT_EQ(engine_is_on(self->cpu[k]), i == k && !paused);
 	}
 }
@@ -604,7 +602,7 @@ TEST_F_TIMEOUT(aux_migrate, storm, STORM_TIMEOUT)
 	}
 	TH_LOG("%llu requested, %llu superseded, %lld NMIs", act.requested, act.superseded,
 	       aux_stat("total.nmi_fired"));
-	EACH_CPU(i) {
+	for (i = 0; i < CPUS; i++) {
 		close(storm.sampler[i]);
 		close(storm.nmi_pause[i]);
 		close(storm.nmi_resume[i]);
