@@ -27,6 +27,10 @@ skip() {
 # A window is one piece only if the task stays on one CPU.
 here=(taskset -c 1)
 
+# Of the program wander, which moves from CPU to CPU between them.
+moving_gates=(-e syscalls:sys_enter_sched_get_priority_max/aux-action=resume/
+	-e syscalls:sys_enter_sched_get_priority_min/aux-action=pause/)
+
 # record ARG... - perf record, quietly unless it fails.
 record() {
 	perf record "$@" >record.log 2>&1 || {
