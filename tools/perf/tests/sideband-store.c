@@ -971,7 +971,7 @@ SIDEBAND_TEST(same_time)
 	AT(time, FORK(500, 500, 1, 1));
 	AT(time, FORK(300, 300, 1, 1));
 	AT(time, THREAD(300, 301));
-	AT(time, EXEC(300, "after its thread"));
+	AT(time, EXEC(300, "after a thread"));
 	AT(time, FORK(400, 400, 1, 1));
 	AT(time, EXIT(400, 400));
 	SETTLE(5);

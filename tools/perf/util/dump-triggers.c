@@ -351,6 +351,7 @@ void dump_triggers__print_stats(const struct dump_triggers *triggers)
 		fprintf(stderr, "[ perf record: Trigger %s fired %" PRIu64 " times ]\n",
 			trigger->name, trigger_engine__nr_fired(trigger));
 	if (stats.losses || stats.forgotten)
-		fprintf(stderr, "[ perf record: Triggers have missed the ends of %" PRIu64 " calls, with %" PRIu64 " losses by the kernel ]\n",
+		fprintf(stderr, "[ perf record: Triggers have missed the ends of %" PRIu64
+				" calls, with %" PRIu64 " losses by the kernel ]\n",
 			stats.forgotten, stats.losses);
 }
