@@ -5,7 +5,7 @@
  * what the tests look for is found where it is.
  *
  * Usage: aux_action_test [--pairs], with interrupts of interrupts at each pair
- * of instructions.
+ * of instructions, and with a task that moves and is woken.
  */
 #include <string.h>
 

@@ -42,7 +42,12 @@ static void add(int *counter, int change)
 
 static struct cpu *cpu_of(struct perf_event *event)
 {
-	return &trace.cpus[event->oncpu];
+	return (struct cpu *)((char *)event - offsetof(struct cpu, event));
+}
+
+static struct cpu *other_cpu(void)
+{
+	return &trace.cpus[here() == trace.cpus];
 }
 
 static void enter_callback(struct cpu *cpu)
@@ -166,13 +171,13 @@ static void migrate(void)
 {
 	take_off(&here()->event);
 	barrier();
-	WRITE_ONCE(trace.on, !trace.on);
-	WRITE_ONCE(this_cpu, trace.on);
+	WRITE_ONCE(trace.on, other_cpu());
+	WRITE_ONCE(this_cpu, here()->event.oncpu);
 	barrier();
 	put_on(&here()->event);
 }
 
-static void call(enum operation op)
+void trace_call(enum operation op)
 {
 	struct perf_event *event = &here()->event;
 
@@ -216,17 +221,6 @@ static bool is_wake(enum operation op)
 	return op == WAKE_PAUSE || op == WAKE_RESUME;
 }
 
-void trace_call(enum operation op)
-{
-	int interrupted = this_cpu;
-
-	WRITE_ONCE(this_cpu, is_wake(op) ? WAKER : trace.on);
-	barrier();
-	call(op);
-	barrier();
-	WRITE_ONCE(this_cpu, interrupted);
-}
-
 /* The bookkeeping */
 
 static bool is_gate(enum operation op)
@@ -259,6 +253,7 @@ void trace_begin(struct in_flight *self, enum operation op)
 
 	*self = (struct in_flight) {
 		.outer = outer,
+		.outer_cpu = this_cpu,
 		.op = op,
 		.pending = is_gate(op),
 		.arrivals = arrivals,
@@ -279,6 +274,7 @@ void trace_begin(struct in_flight *self, enum operation op)
 	if (++trace.depth > trace.max_depth)
 		trace.max_depth = trace.depth;
 	trace.innermost = self;
+	this_cpu = is_wake(op) ? WAKER : here()->event.oncpu;
 }
 
 /* Each interrupt adds at most one pass to those of the context that it hit. */
@@ -304,7 +300,7 @@ static void check_idle(void)
 	if (!trace.left_over && cpu->engine != (!trace.wanted && !cpu->stopped))
 		fail(cpu->engine ? "the engine runs and should not"
 				 : "the engine does not run and should");
-	if (trace.cpus[!trace.on].engine)
+	if (other_cpu()->engine)
 		fail("the engine runs on the CPU that the task has left");
 	if (trace.algorithm->audit)
 		complaint = trace.algorithm->audit(&cpu->event);
@@ -326,6 +322,7 @@ void trace_end(struct in_flight *self)
 		trace.left_over = true;
 	trace.depth--;
 	trace.innermost = outer;
+	this_cpu = self->outer_cpu;
 	if (!outer)
 		check_idle();
 }
@@ -358,6 +355,7 @@ void trace_reset(const struct algorithm *algorithm, bool paused, bool stopped)
 		.stop = trace_stop,
 	};
 	trace.wanted = paused;
+	trace.on = trace.cpus;
 	for (int i = 0; i < CPUS; i++)
 		cpu_reset(&trace.cpus[i], !i && !stopped, paused);
 }

@@ -50,6 +50,7 @@ extern const char *const operation_names[OPERATIONS];
 /* One operation of one context, from trace_begin() to trace_end(). */
 struct in_flight {
 	struct in_flight	*outer;		/* of the interrupted context */
+	int			outer_cpu;
 	enum operation		op;
 	bool			pending;	/* a request, not in the order yet */
 	unsigned long		arrivals;	/* when this context last went on */
@@ -78,7 +79,7 @@ struct trace {
 	const struct algorithm	*algorithm;
 	struct pmu		pmu;
 	struct cpu		cpus[CPUS];
-	int			on;		/* the CPU on which the task runs */
+	struct cpu		*on;		/* the one on which the task runs */
 
 	/* bookkeeping */
 	struct in_flight	*innermost;
@@ -103,7 +104,7 @@ extern struct trace trace;
 
 static inline struct cpu *here(void)
 {
-	return &trace.cpus[trace.on];
+	return READ_ONCE(trace.on);
 }
 
 void trace_reset(const struct algorithm *algorithm, bool paused, bool stopped);
