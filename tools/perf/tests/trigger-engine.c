@@ -145,6 +145,7 @@ static int test_parse_bad(void)
 		{ "a b:c", "'a b' is not a name" },
 		{ "../x:c", "'../x' is not a name" },
 		{ "01234567890123456789012345678901234567890", "is not a name" },
+		{ "n", "a condition is missing: n:EVENT" },
 		{ "n:", "an event is missing" },
 		{ "n:,count=1,within=1s", "an event is missing" },
 		{ "n:..b,longer=1s", "an event is missing" },
@@ -180,8 +181,8 @@ static int test_parse_good(void)
 	struct dump_trigger t;
 	char error[256];
 
-	CHECK(!dump_trigger__parse(&t, "by-hand_1", error, sizeof(error)));
-	CHECK(!strcmp(t.name, "by-hand_1") && !*t.condition && !t.event && !t.exit);
+	CHECK(!dump_trigger__parse(&t, "by-hand_1:a", error, sizeof(error)));
+	CHECK(!strcmp(t.name, "by-hand_1") && !strcmp(t.condition, "a"));
 	dump_trigger__exit(&t);
 
 	CHECK(!dump_trigger__parse(&t, "oom:oom:mark_victim", error, sizeof(error)));
@@ -206,7 +207,7 @@ static int test_parse_good(void)
 static int test_add(void)
 {
 	static const char *const triggers[] = {
-		"one:a", "two:a..b,longer=1s", "three:b,count=2,within=1s", "four", NULL
+		"one:a", "two:a..b,longer=1s", "three:b,count=2,within=1s", "four:b", NULL
 	};
 	struct trigger_engine *engine = engine_for(triggers);
 	char error[256] = "";

@@ -220,7 +220,7 @@ int dump_triggers__timer_fd(const struct dump_triggers *triggers)
 	return triggers->timer;
 }
 
-static int look_at_sample(struct dump_triggers *triggers, union perf_event *event)
+static int process_sample(struct dump_triggers *triggers, union perf_event *event)
 {
 	struct evsel *evsel = evlist__event2evsel(triggers->evlist, event);
 	struct perf_sample sample;
@@ -238,7 +238,7 @@ static int look_at_sample(struct dump_triggers *triggers, union perf_event *even
 	});
 }
 
-static int look_at_exit(struct dump_triggers *triggers, const union perf_event *event)
+static int process_exit(struct dump_triggers *triggers, const union perf_event *event)
 {
 	return trigger_engine__occurred(triggers->engine, &(struct trigger_occurrence){
 		.event = TRIGGER_THREAD_ENDED, .pid = event->fork.pid, .tid = event->fork.tid,
@@ -246,7 +246,7 @@ static int look_at_exit(struct dump_triggers *triggers, const union perf_event *
 	});
 }
 
-static int look_at_loss(struct dump_triggers *triggers, union perf_event *event)
+static int process_lost(struct dump_triggers *triggers, union perf_event *event)
 {
 	u64 time;
 
@@ -258,19 +258,19 @@ static int look_at_loss(struct dump_triggers *triggers, union perf_event *event)
 }
 
 /* What there is no memory for is missing as if it were lost */
-static void look_at(struct dump_triggers *triggers, union perf_event *event)
+static void process_record(struct dump_triggers *triggers, union perf_event *event)
 {
 	int err = 0;
 
 	switch (event->header.type) {
 	case PERF_RECORD_SAMPLE:
-		err = look_at_sample(triggers, event);
+		err = process_sample(triggers, event);
 		break;
 	case PERF_RECORD_EXIT:
-		err = look_at_exit(triggers, event);
+		err = process_exit(triggers, event);
 		break;
 	case PERF_RECORD_LOST:
-		err = look_at_loss(triggers, event);
+		err = process_lost(triggers, event);
 		break;
 	default:
 		break;
@@ -280,7 +280,7 @@ static void look_at(struct dump_triggers *triggers, union perf_event *event)
 }
 
 /* Return how much of @buf belongs to a record that began in the piece before */
-static size_t go_on(struct dump_triggers *triggers, const void *buf, size_t size)
+static size_t complete_record(struct dump_triggers *triggers, const void *buf, size_t size)
 {
 	union perf_event *event = (void *)triggers->record;
 	size_t n;
@@ -291,21 +291,21 @@ static size_t go_on(struct dump_triggers *triggers, const void *buf, size_t size
 	memcpy((void *)triggers->record + triggers->used, buf, n);
 	triggers->used += n;
 	if (triggers->used == event->header.size) {
-		look_at(triggers, event);
+		process_record(triggers, event);
 		triggers->used = 0;
 	}
 	return n;
 }
 
-int dump_triggers__look(struct dump_triggers *triggers, const void *buf, size_t size)
+int dump_triggers__process(struct dump_triggers *triggers, const void *buf, size_t size)
 {
-	size_t pos = go_on(triggers, buf, size);
+	size_t pos = complete_record(triggers, buf, size);
 
 	while (pos < size) {
 		union perf_event *event = (void *)buf + pos;
 
 		if (event->header.size < sizeof(event->header)) {
-			pr_err("Failed to look for triggers: malformed record\n");
+			pr_err("Failed to read events for triggers: malformed record\n");
 			return -EINVAL;
 		}
 		if (event->header.size > size - pos) {
@@ -313,7 +313,7 @@ int dump_triggers__look(struct dump_triggers *triggers, const void *buf, size_t 
 			memcpy(triggers->record, event, triggers->used);
 			break;
 		}
-		look_at(triggers, event);
+		process_record(triggers, event);
 		pos += event->header.size;
 	}
 	return 0;

@@ -3,7 +3,7 @@
 #define __PERF_DUMP_TRIGGERS_H 1
 
 /*
- * Events that ask for a dump of perf record -M: --trigger NAME[:CONDITION]
+ * Events that ask for a dump of perf record -M: --trigger NAME:CONDITION
  *
  * Looks at the records that go into the memory ring (ring-dump.h), tells the engine
  * (trigger-engine.h) those of the triggers' events, and requests a dump for each trigger
@@ -38,7 +38,7 @@ int dump_triggers__prepare(struct dump_triggers *triggers, struct evlist *evlist
 int dump_triggers__timer_fd(const struct dump_triggers *triggers);
 
 /* Records go into the ring, as given to ring_dump__append(). Return 0 or -errno. */
-int dump_triggers__look(struct dump_triggers *triggers, const void *buf, size_t size);
+int dump_triggers__process(struct dump_triggers *triggers, const void *buf, size_t size);
 /* All of the kernel's buffers have been read once */
 void dump_triggers__end_round(struct dump_triggers *triggers);
 /* All has been read: request the dumps that are still due */

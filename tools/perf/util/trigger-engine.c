@@ -235,7 +235,7 @@ static void count(struct trigger_engine *engine, struct watched *watched,
 }
 
 /* The kernel has no number any more for a thread that ends, but a negative one: no calls */
-static void look_at(struct trigger_engine *engine, unsigned int nr,
+static void occurred(struct trigger_engine *engine, unsigned int nr,
 		    const struct trigger_occurrence *what)
 {
 	struct watched *watched = &engine->watched[nr];
@@ -264,7 +264,7 @@ static void process(struct trigger_engine *engine, const struct trigger_occurren
 		break;
 	default:
 		for (i = 0; i < engine->nr_watched; i++)
-			look_at(engine, i, what);
+			occurred(engine, i, what);
 	}
 }
 

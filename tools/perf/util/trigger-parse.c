@@ -177,11 +177,12 @@ static int parse(struct parser *p, const char *str)
 	err = parse_name(p, str, len);
 	if (err)
 		return err;
-	p->trigger->condition = strdup(str[len] ? str + len + 1 : "");
+	if (!str[len])
+		return complain(p, "a condition is missing: %s:EVENT or %s:ENTRY..EXIT,longer=TIME",
+				p->trigger->name, p->trigger->name);
+	p->trigger->condition = strdup(str + len + 1);
 	if (!p->trigger->condition)
 		return -ENOMEM;
-	if (!str[len])
-		return 0;
 
 	condition = strdup(p->trigger->condition);
 	err = condition ? parse_condition(p, condition) : -ENOMEM;

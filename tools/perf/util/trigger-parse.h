@@ -3,7 +3,7 @@
 #define __PERF_TRIGGER_PARSE_H 1
 
 /*
- * Triggers of perf record -M, as the user writes them: NAME[:CONDITION]
+ * Triggers of perf record -M, as the user writes them: NAME:CONDITION
  *
  * A CONDITION is one of
  *
@@ -20,8 +20,8 @@
 /**
  * struct dump_trigger - A trigger
  * @name:	what the user calls it
- * @condition:	as it was written, "" if there is none: only a program fires it
- * @event:	the event that occurs, or the entry of a pair; NULL without a condition
+ * @condition:	as it was written
+ * @event:	the event that occurs, or the entry of a pair
  * @exit:	the other one of a pair, else NULL
  * @longer:	nanoseconds that a pair must exceed
  * @count:	so many occurrences of @event, 1 if no number was given
