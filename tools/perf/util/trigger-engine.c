@@ -236,7 +236,7 @@ static void count(struct trigger_engine *engine, struct watched *watched,
 
 /* The kernel has no number any more for a thread that ends, but a negative one: no calls */
 static void occurred(struct trigger_engine *engine, unsigned int nr,
-		    const struct trigger_occurrence *what)
+		     const struct trigger_occurrence *what)
 {
 	struct watched *watched = &engine->watched[nr];
 
