@@ -6,7 +6,8 @@
  * Each lane runs programs (see program.h) one after the other, each in a process of its
  * own, every other lane as nobody. A program that reaches something new is kept, and
  * changed later on. Before a program runs it is written to the lane's log, so that the
- * log has it when the machine is lost.
+ * log has it when the machine is lost. Once the kernel reports a problem no lane begins
+ * another program, so that each log ends with what ran at that moment.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,6 +25,7 @@
 
 #include "execute.h"
 #include "generate.h"
+#include "kernel_log.h"
 #include "pmus.h"
 
 #define NOBODY		65534
@@ -50,7 +52,8 @@ static const char usage[] =
 	"  --repeat N    so many times (default 100)\n"
 	"\n"
 	"Exit status: 0; 1 if something is wrong with the arguments or the machine, such as\n"
-	"that hardly any event can be opened; 2 if a program can't be killed.\n";
+	"that hardly any event can be opened; 2 if the kernel reports a problem; 3 if a\n"
+	"program can't be killed.\n";
 
 struct options {
 	unsigned long calls, seed, repeat;
@@ -69,6 +72,7 @@ static struct shared {
 
 /*
  * struct lane - one of the sequences of programs
+ * @kernel_log: the kernel's messages since this lane began
  * @log_lengths: of the programs in the log
  * @kept: programs that reached something new, @nr_kept of them
  */
@@ -76,6 +80,7 @@ struct lane {
 	unsigned int number;
 	struct random random;
 	struct world *world;
+	int kernel_log;
 	int log;
 	size_t log_lengths[LOG_PROGRAMS];
 	FILE *corpus;
@@ -163,6 +168,17 @@ static void add_counts(const struct world *world)
 	add(&shared->programs, 1);
 }
 
+/* So the last program of the log is the one that ran then, or it had just begun. */
+static void end_at_a_report(const struct lane *lane)
+{
+	if (!kernel_log_reports(lane->kernel_log))
+		return;
+	printf("perf_fuzz: lane %u ends with program %lu: the kernel has reported a problem\n",
+	       lane->number, lane->world->program.number);
+	fflush(stdout);
+	_exit(2);
+}
+
 /* How many edges were new. */
 static unsigned int run_program(struct lane *lane)
 {
@@ -192,12 +208,13 @@ static unsigned int run_program(struct lane *lane)
 	kill(-pid, SIGKILL);
 	if (!wait_for(-1, SECONDS_TO_DIE)) {
 		show_stuck(pid);
-		_exit(2);
+		_exit(3);
 	}
 	if (world->covered)
 		edges = coverage_collect(&world->coverage, shared->map);
 	add(&shared->edges, edges);
 	add_counts(world);
+	end_at_a_report(lane);
 
 	return edges;
 }
@@ -351,6 +368,9 @@ static void run_lane(unsigned int number, const char *log)
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, NULL);
+	lane.kernel_log = kernel_log_open();
+	if (lane.kernel_log < 0)
+		fail("/dev/kmsg");
 	lane.random.state = options.seed * MAX_LANES + number;
 	lane.world = open_world();
 	lane.world->covered = coverage_open(&lane.world->coverage, FD_KCOV);

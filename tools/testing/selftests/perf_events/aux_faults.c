@@ -138,21 +138,26 @@ TEST_F(aux_faults, aux_area_mapped_by_two_events)
 	close_aux_pair(&pair);
 }
 
+static int open_trace(const char *pmu)
+{
+	struct perf_event_attr attr;
+
+	attr_init(&attr, pmu_type(pmu));
+
+	return perf_open(&attr, 0, -1, -1);
+}
+
 /* An AUX area has one format: events of two PMUs can't share a buffer. */
 TEST_F(aux_faults, aux_areas_of_two_pmus)
 {
-	static const char * const names[] = { "test_aux", "test_aux_contig" };
 	struct perf_event_mmap_page *page;
 	int fd = open_names(-1), first, second;
-	struct perf_event_attr attr;
 
 	page = map_buffer(fd);
 	ASSERT_NE(page, MAP_FAILED);
-	attr_init(&attr, pmu_type(names[0]));
-	first = perf_open(&attr, 0, -1, -1);
+	first = open_trace("test_aux");
 	ASSERT_GE(first, 0);
-	attr_init(&attr, pmu_type(names[1]));
-	second = perf_open(&attr, 0, -1, -1);
+	second = open_trace("test_aux_contig");
 	ASSERT_GE(second, 0);
 
 	ASSERT_EQ(perf_set_output(first, fd), 0);
@@ -164,6 +169,38 @@ TEST_F(aux_faults, aux_areas_of_two_pmus)
 	close(second);
 	munmap(page, BUFFER_SIZE);
 	close(fd);
+}
+
+/*
+ * Nor if an event without AUX area stands between them. A faulty kernel warns as soon as
+ * this task is switched in: then both PMUs trace to one area.
+ */
+TEST_F(aux_faults, aux_area_of_another_pmu_behind_an_event)
+{
+	int owner = open_trace("test_aux_contig"), between = open_names(-1), other, i;
+	struct perf_event_mmap_page *page = map_buffer(owner);
+	void *area;
+
+	ASSERT_NE(page, MAP_FAILED);
+	page->aux_offset = BUFFER_SIZE;
+	page->aux_size = AUX_SIZE;
+	area = map_aux(owner);
+	ASSERT_NE(area, MAP_FAILED);
+	other = open_trace("test_aux");
+	ASSERT_GE(other, 0);
+
+	ASSERT_EQ(perf_set_output(between, owner), 0);
+	EXPECT_EQ(perf_set_output(other, between), -1);
+	EXPECT_EQ(errno, EINVAL);
+	EXPECT_EQ(perf_enable(owner), 0);
+	EXPECT_EQ(perf_enable(other), 0);
+	for (i = 0; i < 10; i++)
+		usleep(100);
+	munmap(area, AUX_SIZE);
+	munmap(page, BUFFER_SIZE);
+	close(other);
+	close(between);
+	close(owner);
 }
 
 /* --- Gates that are off --- */
