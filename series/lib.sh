@@ -249,14 +249,19 @@ repo_digest()
 
 # --- a tree for trying commits: files that don't change keep their time -------------
 
+# make_scratch NAME [PATTERN...] - at check/NAME; with patterns of git-sparse-checkout, only
+# the files that they match are written.
 make_scratch()
 {
-	scratch=$build/check/linux
+	scratch=$build/check/$1
+	shift
 	[ ! -e "$scratch/.git" ] || ! git -C "$scratch" rev-parse -q --verify base >/dev/null || return 0
 	rm -rf "$scratch"
 	mkdir -p "$(dirname "$scratch")"
 	git -C "$tree" worktree prune
-	progress "Writing $scratch" git -C "$tree" worktree add -q --detach "$scratch" base
+	git -C "$tree" worktree add -q --detach --no-checkout "$scratch" base || exit
+	[ $# = 0 ] || git -C "$scratch" sparse-checkout set --no-cone "$@" || exit
+	progress "Writing $scratch" git -C "$scratch" checkout -q --force
 }
 
 checkout() { git -C "$scratch" checkout -q --force --detach "$1"; }
