@@ -30,7 +30,7 @@
  *
  * For the example, ignore what is there for tests: test_aux_point(), where tests can
  * fire an NMI, test_aux_count(), and test_aux_require(): a driver need not check what
- * need not check what the core promises.
+ * the core promises.
  */
 #include <linux/hrtimer.h>
 #include <linux/init.h>

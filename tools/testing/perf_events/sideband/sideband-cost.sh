@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# sideband-cost.sh PROGRAM PERF-DATA: what a record of side-band costs, by cachegrind. The
+# sideband-cost.sh PROGRAM PERF-DATA: the cost of a side-band record, by cachegrind. The
 # data is a recording of one event, e.g. perf record -e cpu-clock -F 1000 -a.
 
 set -euo pipefail

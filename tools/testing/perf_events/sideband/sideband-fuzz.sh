@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# sideband-fuzz.sh PROGRAM RUNS: a fixed number of libFuzzer's inputs, always the same
-# ones. There is no PROGRAM without libFuzzer.
+# sideband-fuzz.sh PROGRAM RUNS: a fixed number of libFuzzer's inputs, the same each
+# time. There is no PROGRAM without libFuzzer.
 
 set -u
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What side-band costs perf record -M: a recording is played into ring and store, with
- * the caches emptied between the rounds of reading, as by all that runs meanwhile.
- * "make cost" counts instructions and cache misses of it with cachegrind.
+ * The cost of side-band for perf record -M: play a recording into ring and store, and
+ * empty the caches between rounds of reading, as the other programs of a system would.
+ * "make cost" counts instructions and cache misses with cachegrind.
  *
  *	sideband_cost drop|keep PERF-DATA
  *
- * With "drop" side-band goes as samples do: what is more with "keep" is the store's.
+ * With "drop", side-band is dropped like samples: the difference to "keep" is the cost of
+ * the store.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,10 +22,10 @@
 #include "sideband_history.h"
 #include "memory-ring.h"
 
-/* As perf record has it */
+/* As in perf record */
 #define PRUNE_AT	4096
 #define RING_SIZE	1000000
-/* More than the caches have */
+/* More than the caches hold */
 #define OTHERS		(4 << 20)
 #define TIMES		8
 #define SECOND		1000000000ULL
@@ -36,7 +37,7 @@ struct player {
 	bool keep;
 	unsigned int unpruned;
 	u64 records;
-	u64 shift, last;		/* of time, so that it goes on */
+	u64 shift, last;		/* keep time increasing when it is repeated */
 	unsigned char others[OTHERS];
 };
 
@@ -76,7 +77,7 @@ static void run_others(struct player *p)
 		p->others[i]++;
 }
 
-/* A later time than that of the last record of the round before */
+/* Later than the last record of the previous round */
 static void shift_time(struct player *p, union perf_event *event)
 {
 	const u64 behind = PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
@@ -91,7 +92,7 @@ static void shift_time(struct player *p, union perf_event *event)
 	}
 }
 
-/* Records of perf's own, between which those of the kernel are, end a piece */
+/* perf's own records, between those of the kernel, end a piece */
 static int play(struct player *p, unsigned char *pos, unsigned char *end)
 {
 	unsigned char *from = pos;
@@ -117,7 +118,7 @@ static int play(struct player *p, unsigned char *pos, unsigned char *end)
 	return memory_ring__append(p->ring, from, pos - from);
 }
 
-/* A file of one event begins with: magic, size, that of an attr, where attrs and data are */
+/* The header of a file: magic, its size, the size of an attr, positions of attrs and data */
 static int play_file(struct player *p, unsigned char *file, size_t size)
 {
 	unsigned char *copy = malloc(size);

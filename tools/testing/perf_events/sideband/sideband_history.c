@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Processes and threads that fork, exec, map, exit, reuse each other's ids, on
- * some CPUs; a perf that reads their buffers in rounds; its ring and store.
+ * Random histories: processes and threads on several CPUs fork, exec, map, exit, and
+ * reuse ids. A model of perf record reads their buffers in rounds, into its ring and
+ * the store.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,7 +18,7 @@
 
 #define CPUS		3
 #define MSEC		1000000ULL
-/* How long a task has samples after its exit, and a record isn't published */
+/* How long after its exit a task still has samples; how long a record stays unpublished */
 #define MAX_TAIL	(SIDEBAND_STORE_LAG / 2)
 #define MAX_STUCK	(SIDEBAND_STORE_LAG / 3)
 #define SAMPLE_TYPE	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU | \
@@ -37,9 +38,9 @@ struct process {
 
 struct thread {
 	bool alive;
-	bool in_exec;			/* which ends later */
+	bool in_exec;			/* between the two records of an exec */
 	int pid, comm;
-	u64 exited;			/* when, as long as nobody has its tid */
+	u64 exited;			/* time of exit, until its tid is reused */
 };
 
 struct history {
@@ -48,12 +49,12 @@ struct history {
 	struct process process[WORLD_TIDS];
 	struct thread thread[WORLD_TIDS];
 	int symbol[WORLD_SLOTS], cgroup[WORLD_SLOTS], poke[WORLD_SLOTS];
-	int serial;			/* names of mappings, comms, ... */
+	int serial;			/* next name of a mapping, comm, ... */
 	u64 time;
-	u64 pace;			/* between two steps, at most */
+	u64 pace;			/* longest time between two steps */
 
 	struct items cpu[CPUS];
-	u64 stuck_until[CPUS];	/* a record that isn't published yet */
+	u64 stuck_until[CPUS];	/* when its oldest record is published */
 	bool all_read[CPUS];
 	u64 round;
 
@@ -62,10 +63,10 @@ struct history {
 	size_t unpruned, prune_at;	/* records */
 	struct sideband_store *store;
 
-	bool lossy;		/* not all ends are told */
+	bool lossy;		/* some ends are not recorded */
 	bool append;
-	struct items file;		/* what was appended so far */
-	size_t pending;			/* of this, what may fail still */
+	struct items file;		/* what has been appended so far */
+	size_t pending;			/* size before the write that may fail */
 	bool writing;
 	bool verbose;
 	const char *name;
@@ -108,7 +109,7 @@ static union perf_event *copy_event(const union perf_event *event)
 	return memcpy(xzalloc(event->header.size), event, event->header.size);
 }
 
-/* Emit a record of @size without its trailer on some CPU, now or untimed */
+/* Emit a record on a random CPU, with the time or without. @size excludes the trailer. */
 static void emit(struct history *h, union perf_event *event, size_t size, int pid, int tid,
 		 bool timed)
 {
@@ -124,7 +125,7 @@ static void emit(struct history *h, union perf_event *event, size_t size, int pi
 	items__add(&h->cpu[timed ? cpu : 0], item);
 }
 
-/* The largest record and trailer are less than this */
+/* Room for the largest record with its trailer */
 struct buffer {
 	union {
 		u64 data[32];
@@ -199,7 +200,7 @@ static void emit_ksymbol(struct history *h)
 		event->ksymbol.flags = PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
 		snprintf(event->ksymbol.name, 16, "%d", h->symbol[slot]);
 		h->symbol[slot] = NOBODY;
-		/* pokes of code that's gone are nobody's business */
+		/* nothing resolves to a poke of code that is gone */
 		h->poke[slot] = NOBODY;
 	} else {
 		h->symbol[slot] = ++h->serial;
@@ -250,13 +251,13 @@ static int find_thread(struct history *h, bool in_exec)
 	return NOBODY;
 }
 
-/* A thread that lives and can do something, or NOBODY */
+/* A thread that is alive and not in an exec, or NOBODY */
 static int some_thread(struct history *h)
 {
 	return find_thread(h, false);
 }
 
-/* A tid that neither a thread has nor a process, or NOBODY */
+/* A tid that no thread or process has, or NOBODY */
 static int free_tid(struct history *h)
 {
 	unsigned int start = choose(h->choices, WORLD_TIDS), i;
@@ -316,7 +317,7 @@ static void exit_thread(struct history *h, int tid)
 	h->process[thread->pid].alive = false;
 }
 
-/* A thread alone is left of its process, and has its leader's tid: of that there is no EXIT */
+/* The last thread of a process takes over its leader's tid, which has no EXIT record */
 static void become_leader(struct history *h, int tid)
 {
 	int pid = h->thread[tid].pid, i;
@@ -446,7 +447,7 @@ static void step(struct history *h)
 	}
 }
 
-/* What perf tells of what runs already */
+/* The records that perf synthesizes for running processes */
 static void synthesize(struct history *h)
 {
 	int pid, tid;
@@ -468,9 +469,9 @@ static void synthesize(struct history *h)
 	}
 }
 
-/* ---- what the system says of itself */
+/* ---- queries about the system */
 
-/* The leader of a process is there until all of its threads have ended */
+/* The leader of a process exists until all of its threads have ended */
 static bool task_is_gone(void *priv, u32 tid)
 {
 	struct history *h = priv;
@@ -505,7 +506,7 @@ static void add(struct history *h, const struct item *item)
 		sideband_store__add(h->store, item->event, item->time, item->round);
 }
 
-/* Let go of the oldest records of the ring */
+/* Evict the oldest @nr records from the ring */
 static void evict(struct history *h, size_t nr)
 {
 	size_t i;
@@ -534,12 +535,12 @@ static void read_cpu(struct history *h, unsigned int cpu)
 			evict(h, h->chunk);
 	}
 	items__drop_first(&h->cpu[cpu], i);
-	/* what a writer that is held up reserves now blocks the rest of the buffer */
+	/* a writer that is held up here blocks what follows its record */
 	if (one_in(h, 16))
 		h->stuck_until[cpu] = h->time + choose(h->choices, 256) * MAX_STUCK / 256;
 }
 
-/* Things happen between the reading of two CPUs, so rounds are ragged */
+/* One round. The system goes on between the reading of two CPUs. */
 static void read_all(struct history *h)
 {
 	unsigned int cpu;
@@ -553,7 +554,7 @@ static void read_all(struct history *h)
 	}
 }
 
-/* Read all there is, so that no sample is in the ring without its side-band */
+/* Read everything, so that no sample is in the ring without its side-band */
 static void read_to_the_end(struct history *h)
 {
 	unsigned int cpu;
@@ -565,7 +566,7 @@ static void read_to_the_end(struct history *h)
 	}
 }
 
-/* Where a dump's records go, as items */
+/* Where the records of a dump go */
 struct dumped {
 	struct history	*h;
 	struct items	*items;
@@ -606,7 +607,7 @@ static void check_file(struct history *h, const struct items *file)
 	h->count->dumps++;
 }
 
-/* The write of the last dump is over, successful or not */
+/* The write of the last dump ends, with or without success */
 static void end_write(struct history *h)
 {
 	bool written = !one_in(h, 4);
@@ -638,7 +639,7 @@ static void dump(struct history *h)
 	check_file(h, file);
 	items__free(&once);
 
-	/* the ring is empty then, but for a snapshot that takes nothing */
+	/* a dump empties the ring, unless it only copies */
 	if (!h->append && one_in(h, 2))
 		return;
 	evict(h, h->ring.nr);
@@ -648,19 +649,19 @@ static void dump(struct history *h)
 	}
 }
 
-/* ---- what is left when little is alive */
+/* ---- what the store holds when few tasks are alive */
 
 static unsigned int count_objects(struct history *h)
 {
 	unsigned int i, nr = 0;
 
-	/* gone symbols are told to who appends to a file */
+	/* an appended file also needs the records of symbols that are gone */
 	for (i = 0; i < WORLD_SLOTS; i++)
 		nr += (h->symbol[i] != NOBODY) + h->append + 2;
 	return nr;
 }
 
-/* Of those whose end wasn't told, some are held: how many sideband-store's unit test says */
+/* The store still holds some tasks whose end isn't recorded; the unit test limits them */
 static bool holds_what_lives(struct history *h, unsigned int tasks, unsigned int processes,
 			     unsigned int records)
 {
@@ -674,7 +675,7 @@ static bool holds_what_lives(struct history *h, unsigned int tasks, unsigned int
 	       stats->records <= records;
 }
 
-/* Let everything settle, and compare the store with what lives */
+/* End what can end, and compare the store with the tasks that are alive */
 static void check_bounds(struct history *h)
 {
 	const struct sideband_store_stats *stats = sideband_store__stats(h->store);
@@ -769,7 +770,7 @@ static void fill_garbage(struct choices *choices, struct buffer *buffer)
 	unsigned char *byte = (void *)buffer;
 	size_t i;
 
-	/* small numbers, so that ids meet; strings that may not end */
+	/* small numbers, so that ids collide; strings that may lack their end */
 	for (i = 0; i < sizeof(*buffer); i++) {
 		byte[i] = choose(choices, 4) ? 0 : choose(choices, 256);
 		if (i % 4 && choose(choices, 8))
@@ -799,7 +800,7 @@ static u64 garbage_time(struct choices *choices, u64 *time)
 	}
 }
 
-/* Stops at the record whose number @arg counts down to */
+/* Fail at the record at which the counter @arg is zero */
 static int check_garbage(void *arg, const union perf_event *event)
 {
 	unsigned int *left = arg;

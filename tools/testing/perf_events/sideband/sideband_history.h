@@ -16,24 +16,24 @@ struct choices {
 /* A number less than @n */
 unsigned int choose(struct choices *choices, unsigned int n);
 
-/* What has happened, to see that it was worth while */
+/* What has happened: a test must have seen enough of each */
 struct history_count {
-	unsigned long samples;		/* that were looked at in a dump */
+	unsigned long samples;		/* checked in a dump */
 	unsigned long wrong;		/* that did not resolve as expected */
-	unsigned long leaks;		/* what the store held on to for nothing */
+	unsigned long leaks;		/* tasks and records that the store should have dropped */
 	unsigned long dumps;
 	unsigned long added, superseded, inherited, reused, gone;
 };
 
 /*
- * Let a small system live for @steps steps. Its records go through kernel
- * buffers and a ring, and from there into a store. Dumps are played back, and
- * each of their samples compared with what was so at its time.
+ * Run a small system for @steps steps. Its records go through kernel buffers and a ring
+ * into a store. Dumps are played back, and each sample is compared with the state at its
+ * time.
  */
 void history__run(struct choices *choices, unsigned int steps, struct history_count *count,
 		  bool verbose);
 
-/* Records of arbitrary content, and no memory now and then */
+/* Records of arbitrary content, and allocations that fail now and then */
 void garbage__run(struct choices *choices, unsigned int steps, struct history_count *count);
 
 #endif

@@ -109,7 +109,7 @@ static struct maps *new_maps(int pages)
 	return maps;
 }
 
-/* By tid alone: a thread that is known as another process's is that one still */
+/* By tid alone, as perf does: a tid known from another process is still that thread */
 static struct thread *findnew(struct playback *pb, int pid, int tid)
 {
 	struct thread *thread = pb->thread[tid];
@@ -175,7 +175,7 @@ static void play_ksymbol(struct playback *pb, const struct perf_record_ksymbol *
 		*symbol = NOBODY;
 	else if (*symbol == NOBODY)
 		*symbol = atoi(ksymbol->name);
-	/* else it's a second symbol in what the first is thought to be */
+	/* else it adds a symbol within one that is assumed to exist */
 }
 
 void playback__event(struct playback *pb, const union perf_event *event)
@@ -229,7 +229,7 @@ static bool agrees(int expected, int found, const char *what, int tid, const cha
 	return false;
 }
 
-/* Does the sample resolve? If not, and @why isn't NULL, say why */
+/* Whether the sample resolves. If not, print the reason, unless @why is NULL. */
 static bool resolves(const struct playback *pb, const struct expectation *e, const char *why)
 {
 	bool ok = true;
@@ -255,7 +255,7 @@ static int cmp_items(const void *a, const void *b)
 	return l->order < r->order ? -1 : l->order > r->order;
 }
 
-/* Deliver what is queued up to @limit, in order of time. Return what is wrong. */
+/* Deliver what is queued up to @limit, in order of time. Return the number of faults. */
 static unsigned int flush(struct playback *pb, struct items *queue, u64 limit, u64 *last,
 			  const char *why)
 {

@@ -3,9 +3,9 @@
 #define SIDEBAND_PLAYBACK_H
 
 /*
- * What perf report makes of a file: the order in which it delivers records, and
- * which mapping and name it then finds for a sample. After perf's machine.c,
- * thread.c and ordered-events.c of 6.1, for a small world.
+ * A model of perf report: the order in which it delivers the records of a file, and the
+ * mapping and name that it finds for a sample. It does what perf's machine.c, thread.c and
+ * ordered-events.c of 6.1 do, with few tasks and pages.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 
 union perf_event;
 
-/* What a sample should resolve to. NOBODY: isn't looked at. */
+/* What a sample should resolve to. NOBODY: not checked. */
 struct expectation {
 	int tid;
 	int page, map;
@@ -47,7 +47,7 @@ void items__free(struct items *items);
 
 struct playback;
 
-/* Threads have ids below @tids, and @pages of address space */
+/* Thread ids are below @tids; an address space has @pages */
 struct playback *playback__new(int tids, int pages);
 void playback__delete(struct playback *pb);
 /* Deliver one record */

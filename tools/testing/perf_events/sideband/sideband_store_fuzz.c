@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sideband_store_test's histories and garbage, led by libFuzzer:
+ * sideband_store_test's histories and garbage, with libFuzzer's inputs:
  *
  *	sideband_store_fuzz			until something is found
  *	sideband_store_fuzz -runs=N -seed=1	N inputs

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perf's sideband-store.c, unchanged: random histories of a system, whose dumps
- * must resolve each sample to what was so at its time; and records of arbitrary
- * content, with allocations that fail.
+ * perf's sideband-store.c, unchanged, with random histories of a system: each sample of a
+ * dump must resolve to the state at its time. Also with records of arbitrary content, and
+ * with allocations that fail.
  *
  *	sideband_store_test [HISTORIES [SEED]]
  */

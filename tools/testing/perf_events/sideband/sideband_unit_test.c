@@ -2,8 +2,8 @@
 /*
  * perf's own test of its store of side-band records, without the rest of perf: built in
  * seconds, and with sanitizers. Instead of perf's machine, sideband_playback.c says what
- * samples resolve to. And what takes an allocator of the test's own: there is no memory,
- * and what is allocated at all. TAP on standard output.
+ * samples resolve to. Further tests replace the allocator: allocations that fail, and the
+ * number of allocations. TAP on standard output.
  */
 #include <errno.h>
 #include <limits.h>
@@ -27,7 +27,7 @@
 int tap_count, tap_failed;
 
 static struct playback *playback;
-/* It knows numbers only */
+/* The playback knows names by number only */
 static char names[NAMES][32];
 
 static int number_of(const char *name)
@@ -100,7 +100,7 @@ const char *sideband_resolve__file(u32 pid, u32 tid, u64 addr)
 	return name_of(playback__map(playback, tid, addr / WORLD_PAGE));
 }
 
-/* A store, what it was given, and what of that it said is lost. @piles: all before a prune. */
+/* A store, the records it was given and reported lost. @piles: prune after all of them. */
 struct attempt {
 	struct sideband_store	*store;
 	bool			piles;
@@ -193,7 +193,7 @@ static int count_record(void *arg, const union perf_event *event)
 	return 0;
 }
 
-/* A dump says that it is not complete */
+/* A dump that lacks memory fails with -ENOMEM */
 static bool dumps_or_says(struct sideband_store *store)
 {
 	u64 records = 0;
@@ -212,7 +212,7 @@ static bool dumps_or_says(struct sideband_store *store)
 	return records;
 }
 
-/* A record that is lost is said or counted, and the store is usable */
+/* A lost record is reported or counted, and the store stays usable */
 static bool accounts(const struct attempt *a, bool failed)
 {
 	const struct sideband_store_stats *stats = sideband_store__stats(a->store);
@@ -244,7 +244,7 @@ static void test_no_memory(void)
 		   lost, bad);
 }
 
-/* Many short-lived processes, which are due */
+/* Many short-lived processes that can be pruned */
 static void give_short_lived(struct attempt *a)
 {
 	u32 pid;
@@ -277,7 +277,7 @@ static long prune_short_lived(long nr, u64 *records)
 	return allocations;
 }
 
-/* No memory is allocated for processes that have begun and ended */
+/* A process that has begun and ended costs no allocation */
 static void test_short_lived(void)
 {
 	u64 records;
