@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What perf's own tests say when they fail, in a program that isn't perf */
+/* The debug output of perf's own tests, for a program that isn't perf */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -7,7 +7,7 @@
 
 int verbose;
 
-/* perf prints it when asked to. */
+/* perf prints this with -v only. */
 int eprintf(int level, int var, const char *fmt, ...)
 {
 	va_list args;

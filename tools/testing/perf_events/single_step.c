@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An interrupt behind any chosen instruction: with the trap flag set the CPU
- * stops after each of them, the kernel sends SIGTRAP, and the handler counts.
- * The chosen one gets the interrupt, which runs inside the handler; after it the
- * function runs on freely. The kernel clears the flag for the handler and sets it
- * again on return.
+ * An interrupt after any chosen instruction. With the trap flag set, the CPU stops after
+ * each instruction, the kernel sends SIGTRAP, and the handler counts. After the chosen
+ * one, the handler calls the interrupt; then the function goes on without the flag. The
+ * kernel clears the flag for the handler and sets it again on return.
  */
 #define _GNU_SOURCE
 #include <limits.h>
@@ -100,7 +99,7 @@ static void nothing(void *arg)
 	(void)arg;
 }
 
-/* What is around the call is counted with a call that does nothing. */
+/* A call that does nothing gives the number of instructions around the call. */
 unsigned long single_step_count(void (*function)(void *arg), void *arg)
 {
 	struct stepper empty = { .when = ULONG_MAX };

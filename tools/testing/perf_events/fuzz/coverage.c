@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Documentation/dev-tools/kcov.rst describes the interface. */
+/* KCOV's interface is described in Documentation/dev-tools/kcov.rst. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sys/ioctl.h>

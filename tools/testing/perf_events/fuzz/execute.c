@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the calls of a program do, and whether they succeeded, which is only counted:
- * failure is as good as success. A task runs a range of calls; fork and thread give the
- * next few of the range to a new task, which runs at the same time.
+ * Execute the calls of a program. Whether they succeed is only counted: failure is as good
+ * as success. A task runs a range of calls; fork and thread give the next few of the range
+ * to a new task, which runs at the same time.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -30,7 +30,7 @@
 #define NMI_AT		"/sys/kernel/debug/test_perf_aux/nmi_at"
 #define MAX_SIGNALS	500
 
-/* Of this process; threads race for it as they do for the kernel's side. */
+/* State of this process. Threads race for it, as they do for the kernel's state. */
 static struct world *world;
 static struct {
 	char *addr;
@@ -53,8 +53,8 @@ static void wait_for_children(void)
 }
 
 /*
- * An event that sends a signal at each system call does so when the handler returns,
- * too, and would do for ever.
+ * An event that sends a signal at each system call also sends one when the handler
+ * returns, without end.
  */
 static void on_signal(int signal)
 {
@@ -92,7 +92,7 @@ static pid_t target_of(uint64_t pid)
 	}
 }
 
-/* A descriptor of a slot has the slot's number, so that exec needs no table of them. */
+/* The descriptor in a slot has the slot's number: exec needs no table of them. */
 static bool move_to_slot(int fd, uint64_t slot)
 {
 	int flags;
@@ -132,7 +132,7 @@ static bool call_open(const uint64_t *arg)
 	};
 	int group = fd_of(arg[OPEN_GROUP]);
 
-	/* One that could not be opened leads nobody */
+	/* An event that could not be opened has no members */
 	if (arg[OPEN_GROUP] == NO_SLOT || fcntl(group, F_GETFD) < 0)
 		group = -1;
 
@@ -241,7 +241,7 @@ static bool map_at(uint64_t map, int fd, uint64_t offset, size_t size, int prot)
 	return true;
 }
 
-/* The control page that is mapped there, or NULL. */
+/* The control page of the mapping, or NULL. */
 static struct perf_event_mmap_page *control_page(uint64_t map)
 {
 	return maps[map % SLOTS].writable ? (void *)maps[map % SLOTS].addr : NULL;
@@ -252,7 +252,7 @@ static bool call_mmap(const uint64_t *arg)
 	return map_at(arg[1] % SLOTS, fd_of(arg[0]), 0, (1 + arg[2]) * PAGE, arg[3] & 3);
 }
 
-/* Behind the largest data area there may be. */
+/* After the largest possible data area. */
 static bool call_mmap_aux(const uint64_t *arg)
 {
 	struct perf_event_mmap_page *page = control_page(arg[2]);
@@ -329,7 +329,7 @@ static void cover_task(void)
 		coverage_enable(&world->coverage, task);
 }
 
-/* A mapping of perf isn't inherited. */
+/* A child doesn't inherit mappings of perf buffers. */
 static bool start_process(unsigned int from, unsigned int to)
 {
 	pid_t pid = fork();
@@ -474,7 +474,7 @@ static bool call_work(const uint64_t *arg)
 	return true;
 }
 
-/* Only root may. */
+/* Needs root. */
 static bool call_nmi_at(const uint64_t *arg)
 {
 	static const char * const formats[] = { "", "all:0:%u", "all:1:%u" };
@@ -491,9 +491,9 @@ static bool call_nmi_at(const uint64_t *arg)
 	return ok;
 }
 
-/* --- All of them --- */
+/* --- Programs --- */
 
-/* Calls @from and behind it, which go to a new task up to @end - 1, or go on up to @to. */
+/* The calls from @from on: a new task runs those before @end, or this one those before @to. */
 static bool run_call(const struct call *call, unsigned int from, unsigned int end,
 		     unsigned int to)
 {
@@ -604,7 +604,7 @@ void execute_continue(unsigned int from, unsigned int to)
 	_exit(0);
 }
 
-/* A program that returns @result: whether the event is to be written. */
+/* A BPF program that returns @result: whether the event's record is written. */
 static int load_bpf(unsigned int type, int result)
 {
 	struct bpf_insn code[] = {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Random programs. Most calls that are random in all their arguments fail at the first
- * check; so an event starts as one that the kernel takes, and one or two things are
- * then made different. Scenes are how the features under test are used: gates with
- * their AUX area event, a buffer that many write to, AUX samples.
+ * Random programs. Most calls with random arguments fail at the first check. So the
+ * attributes of an event are valid ones, of which one or two are then changed. Scenes are
+ * typical uses of the features under test: gates with their AUX area event, a buffer with
+ * many writers, AUX samples.
  */
 #include <string.h>
 #include <linux/hw_breakpoint.h>
@@ -12,7 +12,7 @@
 #include "generate.h"
 #include "pmus.h"
 
-/* Without those that want something else in the attributes. */
+/* Without those that need other fields of the attributes. */
 #define PLAIN_SAMPLES	(0x1ffffull & ~(PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | \
 					PERF_SAMPLE_STACK_USER))
 
@@ -87,7 +87,7 @@ static uint64_t some_pmu(struct random *random, bool aux, unsigned int uid)
 	return pmu;
 }
 
-/* An event that can be opened, more likely than not, in slot @slot. */
+/* Open an event in slot @slot; most of these calls succeed. */
 static struct call *add_open(struct random *random, struct program *program, bool aux,
 			     uint64_t slot, uint64_t group)
 {
@@ -122,7 +122,7 @@ static struct call *add_open(struct random *random, struct program *program, boo
 		if (arg[OPEN_CPU] != (uint64_t)-1 && one_in(random, 2))
 			arg[OPEN_PID] = PID_ALL;
 	}
-	/* The values of a group, and children's, can't be read at once */
+	/* The kernel refuses PERF_FORMAT_GROUP with inherit */
 	if (arg[OPEN_FLAGS] & ATTR_INHERIT) {
 		arg[OPEN_READ_FORMAT] &= ~PERF_FORMAT_GROUP;
 		arg[OPEN_SAMPLE_TYPE] &= ~PERF_SAMPLE_READ;
@@ -194,7 +194,7 @@ static void scene_gates(struct random *random, struct program *program)
 	open->arg[2] = random_below(random, 2);
 }
 
-/* A buffer of all CPUs, events of other CPUs and tasks that write to it. */
+/* A buffer that events of all CPUs and tasks write to. */
 static void scene_shared(struct random *random, struct program *program)
 {
 	uint64_t target = random_below(random, SLOTS);
@@ -271,7 +271,7 @@ static void change_arg(struct random *random, struct call *call)
 	}
 }
 
-/* Argument @at of a call @op or @or_op of the program, or else any number of a slot. */
+/* Argument @at of some call @op or @or_op of the program; a random slot if there is none. */
 static uint64_t used(struct random *random, const struct program *program, enum op op,
 		     enum op or_op, unsigned int at)
 {

@@ -10,8 +10,8 @@
 #define LONGEST_MESSAGE	8192
 
 /*
- * A report has the stack, on x86 and elsewhere under this headline. Those of KCSAN have
- * it without the headline.
+ * A report contains a stack trace under this headline. Reports of KCSAN lack the
+ * headline.
  */
 static bool is_report(const char *message)
 {
@@ -37,7 +37,7 @@ bool kernel_log_reports(int fd)
 
 	for (;;) {
 		size = read(fd, message, LONGEST_MESSAGE);
-		/* Messages have been overwritten; the next read() goes on behind them. */
+		/* Messages have been overwritten; the next read() continues after them. */
 		if (size < 0 && errno == EPIPE)
 			continue;
 		if (size <= 0)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perf_fuzz: random calls of the perf_event interface, led by the coverage that they
- * reach. It needs root, and a machine that may crash.
+ * perf_fuzz: random calls of the perf_event interface, guided by coverage. It needs root,
+ * and a machine that may crash.
  *
  * Each lane runs programs (see program.h) one after the other, each in a process of its
- * own, every other lane as nobody. A program that reaches something new is kept, and
- * changed later on. Before a program runs it is written to the lane's log, so that the
- * log has it when the machine is lost. Once the kernel reports a problem no lane begins
- * another program, so that each log ends with what ran at that moment.
+ * own, every other lane as nobody. A program that reaches new code is kept, and mutated
+ * later. Before a program runs, it is written to the lane's log, which survives a crash.
+ * No lane begins another program once the kernel reports a problem, so each log ends with
+ * the program that ran at that moment.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,8 +33,8 @@
 #define MAX_KEPT	1024
 #define LOG_PROGRAMS	32
 #define LOG_SIZE	(32ul << 10)
-#define SECONDS_TO_END	10	/* for a program */
-#define SECONDS_TO_DIE	120	/* for what was killed */
+#define SECONDS_TO_END	10	/* limit for a program */
+#define SECONDS_TO_DIE	120	/* limit after SIGKILL */
 #define SECONDS_REPORT	15
 
 static const char usage[] =
@@ -63,7 +63,7 @@ struct options {
 
 static struct options options = { .calls = 100000, .seed = 1, .repeat = 100, .lanes = 2 };
 
-/* What all lanes share. */
+/* Shared by all lanes. */
 static struct shared {
 	unsigned long calls, programs, edges, kept;
 	unsigned long made[NR_OPS], succeeded[NR_OPS];
@@ -71,10 +71,10 @@ static struct shared {
 } *shared;
 
 /*
- * struct lane - one of the sequences of programs
+ * struct lane - a sequence of programs
  * @kernel_log: the kernel's messages since this lane began
  * @log_lengths: of the programs in the log
- * @kept: programs that reached something new, @nr_kept of them
+ * @kept: @nr_kept programs that reached new code
  */
 struct lane {
 	unsigned int number;
@@ -96,7 +96,7 @@ static void fail(const char *what)
 
 /* --- Running one program --- */
 
-/* As far as the text before it was longer, lines are empty. */
+/* Where the previous text was longer, empty lines replace it. */
 static void write_log(struct lane *lane)
 {
 	struct program *program = &lane->world->program;
@@ -117,7 +117,7 @@ static void write_log(struct lane *lane)
 		fail("log");
 }
 
-/* Until child @pid, or all of them (-1), ended. False if that takes too long. */
+/* Wait until child @pid, or all (-1), ended. Return false if that takes too long. */
 static bool wait_for(pid_t pid, time_t seconds)
 {
 	struct timespec wait = { .tv_nsec = 100000000 };
@@ -138,7 +138,7 @@ static bool wait_for(pid_t pid, time_t seconds)
 	}
 }
 
-/* Where the tasks of process group @group are. */
+/* Print the kernel stacks of the tasks of process group @group. */
 static void show_stuck(pid_t group)
 {
 	char command[64];
@@ -168,7 +168,7 @@ static void add_counts(const struct world *world)
 	add(&shared->programs, 1);
 }
 
-/* So the last program of the log is the one that ran then, or it had just begun. */
+/* The last program of the log then ran at that moment, or had just begun. */
 static void end_at_a_report(const struct lane *lane)
 {
 	if (!kernel_log_reports(lane->kernel_log))
@@ -179,7 +179,7 @@ static void end_at_a_report(const struct lane *lane)
 	_exit(2);
 }
 
-/* How many edges were new. */
+/* Return the number of new edges. */
 static unsigned int run_program(struct lane *lane)
 {
 	struct world *world = lane->world;
@@ -243,7 +243,7 @@ static void save(struct lane *lane)
 	fflush(lane->corpus);
 }
 
-/* What earlier runs kept. */
+/* Programs that earlier runs kept. */
 static void run_corpus(struct lane *lane)
 {
 	while (lane->corpus && program_read(lane->corpus, &lane->world->program) == 1) {
@@ -327,7 +327,7 @@ static FILE *open_corpus(unsigned int number)
 	return corpus;
 }
 
-/* Text throughout: a program that isn't there is empty lines. */
+/* The log is always text: unused places are empty lines. */
 static int open_log(unsigned int number)
 {
 	static char empty[LOG_PROGRAMS * LOG_SIZE];
@@ -413,7 +413,7 @@ static void report(time_t start)
 	fflush(stdout);
 }
 
-/* False if hardly any event could be opened: then nothing was tested. */
+/* Return false if hardly any event could be opened: the run has tested nothing then. */
 static bool report_success(void)
 {
 	unsigned int op;
@@ -522,7 +522,7 @@ int main(int argc, char **argv)
 	}
 
 	set_sysctl("perf_event_paranoid", paranoid);
-	/* The kernel doesn't lower the rate then because an emulated CPU is slow */
+	/* Otherwise the kernel lowers the sampling rate, because an emulated CPU is slow */
 	set_sysctl("perf_event_max_sample_rate", "20000");
 	set_sysctl("perf_cpu_time_max_percent", "0");
 	pmus_hold();

@@ -22,8 +22,8 @@ unsigned int nr_pmus;
 volatile uint64_t watched[2];
 
 /*
- * Not optimized, it begins with a push, which uprobes emulate: QEMU can't single-step an
- * instruction that another breakpoint watches.
+ * Without optimization it begins with a push, which uprobes emulate: QEMU can't
+ * single-step an instruction that another breakpoint watches.
  */
 __attribute__((optimize("O0"))) void watched_function(void)
 {
@@ -58,7 +58,7 @@ static bool read_line(char *line, size_t size, const char *dir, const char *name
 	return ok;
 }
 
-/* "config1:0-7,32": the word, and a mask. */
+/* Parse "config1:0-7,32" into the field and a mask. */
 static void read_field(struct pmu *pmu, const char *line)
 {
 	struct field field = {};
@@ -80,7 +80,7 @@ static void read_field(struct pmu *pmu, const char *line)
 	pmu->field[pmu->nr_fields++] = field;
 }
 
-/* By name, so that a seed means the same wherever the same PMUs are. */
+/* Sort by name: a seed then gives the same run on machines with the same PMUs. */
 static int is_visible(const struct dirent *entry)
 {
 	return entry->d_name[0] != '.';
@@ -175,7 +175,7 @@ static void breakpoint_config(struct random *random, uint64_t config[3])
 	}
 }
 
-/* Where watched_function() is in the file, whose first byte is at __executable_start. */
+/* The offset of watched_function() in its file, which begins at __executable_start. */
 static void uprobe_config(struct random *random, uint64_t config[3])
 {
 	config[0] = random_below(random, 2);
@@ -183,7 +183,7 @@ static void uprobe_config(struct random *random, uint64_t config[3])
 	config[2] = (uintptr_t)watched_function - (uintptr_t)__executable_start;
 }
 
-/* An NMI each 2 microseconds leaves an emulated CPU no time for anything else. */
+/* With an NMI every 2 microseconds, an emulated CPU has no time for anything else. */
 static uint64_t test_nmi_config(struct random *random)
 {
 	static const uint64_t intervals[] = { 0, 0, 500000, 1000000, 10000000, 1 };
@@ -191,7 +191,7 @@ static uint64_t test_nmi_config(struct random *random)
 	return intervals[random_below(random, 6)] | random_below(random, 2) << 32;
 }
 
-/* 0: as the PMU likes it; 1 is too short for it. */
+/* 0: the PMU chooses; it refuses 1. */
 static uint64_t test_aux_config(struct random *random)
 {
 	static const uint64_t periods[] = { 0, 0, 0, 1, 100000, 5000000 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One context at a time, with handles held open: what must be so in each state. */
+/* One context at a time, with handles held open: the expected state after each step. */
 #include <limits.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static void end(void)
 	buffer_free();
 }
 
-/* A record that begins now and ends with finish(). */
+/* Begin a record; finish() ends it. */
 static bool start(struct perf_output_handle *handle)
 {
 	this_cpu->attempts[0]++;
@@ -67,7 +67,7 @@ static void trace_buffer(struct trace *trace, bool overwrite, bool backward,
 	for (unsigned int i = 0; i < ARRAY_SIZE(trace->heads); i++) {
 		write_record();
 		trace->heads[i] = buffer->user_page->data_head;
-		/* Behind, so that it is often nearly full, and sometimes is. */
+		/* A slow reader: the buffer is often nearly full, and sometimes full. */
 		if (i % 3 == 0 && published() > SIZE / 2)
 			set_tail(published() - SIZE / 2 - i % 999 * 8);
 	}
@@ -90,8 +90,8 @@ static void test_as_private(void)
 }
 
 /*
- * As long as two overlap, some record is always in flight. All below the part of the
- * buffer in which that begins is published, but a record that goes on in this part.
+ * Two records always overlap, so one is always in flight. Published is everything below
+ * the block in which that one begins, except a record that ends in this block.
  */
 static void test_overlap(int pages, unsigned long part)
 {
@@ -141,7 +141,7 @@ static void test_order_of_ends(void)
 	end();
 }
 
-/* Nobody waits for a writer that is held up, and nobody takes its memory. */
+/* While a writer is held up, nobody waits for it, and nobody overwrites its record. */
 static void test_held_up(bool overwrite, bool backward, unsigned long tail_step)
 {
 	struct perf_output_handle held;
@@ -183,7 +183,7 @@ static void test_held_up(bool overwrite, bool backward, unsigned long tail_step)
 
 static int blocks_filled;
 
-/* Another CPU writes as much as a block has, until it is obvious that it always can. */
+/* Another CPU fills a block. It gives up after 1000: the scan has no end then. */
 static void fill_block(void)
 {
 	struct perf_output_handle handle;
@@ -198,7 +198,7 @@ static void fill_block(void)
 	this_cpu->step = step;
 }
 
-/* Who looks what is complete doesn't run after those who go on. */
+/* A writer that scans for complete blocks ends, although others go on writing. */
 static void test_overtaken(void)
 {
 	struct perf_output_handle handle;
@@ -214,7 +214,7 @@ static void test_overtaken(void)
 	end();
 }
 
-/* As many records as there is memory for are written while one is held up. */
+/* While a writer is held up, the others can fill the rest of the buffer. */
 static void test_full(void)
 {
 	const unsigned int size = 32;
@@ -245,7 +245,7 @@ static void test_spoilt_head(void)
 		for (unsigned int i = 0; i < 100 * ARRAY_SIZE(values); i++) {
 			u64 value = values[i % ARRAY_SIZE(values)];
 
-			/* Every other time not far from where it is. */
+			/* In every other round a value close to data_head. */
 			if (i / ARRAY_SIZE(values) % 2)
 				value += buffer->user_page->data_head;
 			buffer->user_page->data_head = value;
@@ -285,7 +285,7 @@ static void test_sizes(void)
 
 static unsigned long stores;
 
-/* By the reader, between any two accesses of the writer. */
+/* The reader stores to data_head between any two accesses of the writer. */
 static void store_head(void)
 {
 	buffer->user_page->data_head = next_random();
@@ -294,7 +294,7 @@ static void store_head(void)
 
 static int accesses_left;
 
-/* Once, if the record is not yet published. */
+/* The same, once, if the record is not published yet. */
 static void store_head_once(void)
 {
 	if (!accesses_left-- && published() != this_cpu->end)
@@ -358,10 +358,10 @@ static void test_wakeups(void)
 	ok = !wakeups;
 	finish(&first);
 	tap_result(ok && wakeups == 1,
-		   "wakeup_events: the reader is woken by who publishes the sample");
+		   "wakeup_events: the writer that publishes the sample wakes the reader");
 	end();
 
-	/* The block below the sample is published first: too early for the sample. */
+	/* The block below the sample is published first. That must not wake for the sample. */
 	begin(PAGES, true, false, true);
 	start(&first);
 	while (this_cpu->end < SIZE / 32)
@@ -391,7 +391,7 @@ static void test_wakeups(void)
 	tap_result(ok, "the reader is woken whichever of the buffer's events it waits for");
 	end();
 
-	/* What perf_output_sample() counts would get beyond what it can count. */
+	/* The number of events overflows. */
 	begin(PAGES, true, false, true);
 	local_set(&buffer->events, INT_MAX - 10);
 	this_cpu->event.attr.wakeup_events = 1;
@@ -424,7 +424,7 @@ static void test_watermark(long watermark)
 
 static struct perf_output_handle *other;
 
-/* Another CPU counts its sample. */
+/* Another CPU counts its sample, at the chosen access. */
 static void count_other(void)
 {
 	if (other && !accesses_left--) {
@@ -436,8 +436,8 @@ static void count_other(void)
 }
 
 /*
- * Two samples are counted at once, in any order of the accesses. The first one is
- * published with its part of the buffer, when the second one is still being written.
+ * Two CPUs count a sample each at the same time, in any order of the accesses. The first
+ * sample is published with its block, while the second one is still being written.
  */
 static void test_wakeups_at_once(bool second_first)
 {
@@ -470,8 +470,8 @@ static void test_wakeups_at_once(bool second_first)
 }
 
 /*
- * Contexts that interrupt each other between any two accesses. When all have returned
- * the reader was woken for what there is, and as if one after the other had come.
+ * Contexts interrupt each other between any two accesses. When all have returned, the
+ * reader has been woken as often as if they had run one after the other.
  */
 static void test_interrupted_wakeups(int wakeup_events)
 {
@@ -524,9 +524,9 @@ static void test_interrupted_watermark(void)
 }
 
 /*
- * The task's writer is interrupted between any two of its accesses, often after others
- * have come further than what it has read. All that is held at once is far less than
- * the buffer, and nobody reads: there is always room.
+ * The task's writer is interrupted between any two of its accesses, often with values
+ * that are stale by then. The records in flight are far smaller than the buffer, and
+ * nobody reads: there is always room.
  */
 static void test_room(bool backward)
 {
@@ -575,7 +575,7 @@ static void test_page(void)
 		   !page->cap_bit0,
 		   "the control page tells that the buffer is shared");
 
-	/* Whatever the reader has stored there. */
+	/* The reader may have stored anything there. */
 	for (u32 lock = 6; lock <= 7; lock++) {
 		page->lock = lock;
 		page->cap_user_rdpmc = 1;
@@ -588,7 +588,7 @@ static void test_page(void)
 	end();
 }
 
-/* As perf_mmap() makes it for one page: the control page alone. */
+/* As perf_mmap() makes it for one page: no data pages. */
 static void test_no_pages(void)
 {
 	begin(0, false, false, true);
@@ -629,7 +629,7 @@ static void test_free(void)
 		   "the reader is woken before the buffer is freed, which leaves nothing behind");
 }
 
-/* Whoever publishes passes them all at worst. */
+/* The number of blocks is limited: in the worst case a writer scans all of them. */
 static void test_large_buffers(void)
 {
 	struct perf_event_mmap_page page = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What ring_buffer.c calls for AUX areas, of which there are none here. */
+/* The functions for AUX areas that ring_buffer.c calls. No buffer here has one. */
 #include <linux/perf_event.h>
 
 #include "../../../../kernel/events/internal.h"

@@ -18,7 +18,7 @@ int main(int argc, char **argv)
 		return 2;
 	printf("TAP version 13\n");
 #ifndef __SANITIZE_THREAD__
-	/* One thread: nothing that it could see. */
+	/* One thread: no race to find. */
 	call_tests();
 #endif
 	storm_tests(scale);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Contexts that write numbered records into one buffer, and a reader that knows
- * what must be there.
+ * Contexts write numbered records into one buffer, and a reader checks that it finds
+ * them.
  */
 #ifndef OUTPUT_TEST_H
 #define OUTPUT_TEST_H
@@ -12,22 +12,22 @@
 #include "../tap.h"
 
 #define CPUS		8	/* threads that write, at most */
-#define LEVELS		4	/* contexts of each: task, and what interrupts it */
+#define LEVELS		4	/* contexts per CPU: a task, and nested interrupts */
 #define WRITERS		(CPUS * LEVELS)
 #define RECORD_MIN	24	/* header, writer, number */
-#define FIRST_ID	1000	/* of the events */
+#define FIRST_ID	1000	/* ids of the events begin here */
 
 /**
- * struct cpu - a thread that writes, and what interrupts it
+ * struct cpu - a writing thread, and the contexts that interrupt it
  * @id: its number
- * @depth: how many contexts it is in
- * @rate: one out of so many accesses is interrupted, 0 for none
- * @span: records have up to this many words beyond the minimum
+ * @depth: number of contexts that are active on it
+ * @rate: one access in @rate is interrupted; 0: none
+ * @span: largest number of words of a record beyond the minimum
  * @step: called before each access, or NULL
  * @random: state of its random numbers
- * @event: where it writes
- * @attempts, @lost: of each level
- * @end: the furthest position that it reserved
+ * @event: the event that it writes for
+ * @attempts, @lost: records, for each level
+ * @end: highest position that it has reserved
  */
 struct cpu {
 	int			id;
@@ -46,12 +46,12 @@ extern struct cpu cpus[CPUS];
 extern __thread struct cpu *this_cpu;
 
 /**
- * struct reader - what was found in the buffer
- * @tail: position up to which records were read
+ * struct reader - records found in the buffer
+ * @tail: position up to which records are read
  * @last: number of the last record of each writer
- * @samples: records of writers
+ * @samples: number of the writers' records
  * @lost: sum of the LOST records
- * @error: the first thing that was wrong, or NULL
+ * @error: the first fault, or NULL
  */
 struct reader {
 	unsigned long		tail;
@@ -65,8 +65,8 @@ struct reader {
 extern struct perf_buffer *buffer;
 extern const char *volatile writer_error;
 extern unsigned long wakeups;	/* of the reader */
-extern unsigned long woken_at;	/* what was published when it was woken last */
-extern bool wakeups_wait;	/* until irq_work_sync() */
+extern unsigned long woken_at;	/* published position at the last wake-up */
+extern bool wakeups_wait;	/* irq_work is deferred until irq_work_sync() */
 
 void buffer_new(int pages, bool overwrite, bool backward, bool shared);
 void buffer_free(void);

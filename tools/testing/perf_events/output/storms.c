@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Threads for CPUs, interrupted between any two accesses by each other's stand-ins
- * for NMIs, and by signals at any instruction. Each storm says how much of what it
- * was made for has happened, and fails if it was little.
+ * Storms. Threads stand for CPUs, nested calls between any two accesses for NMIs, and
+ * signals interrupt at any instruction. A storm counts how often the situation occurred
+ * that it is for, and fails if that is too seldom.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -35,12 +35,12 @@ struct storm {
 	int		wakeup_events;
 	unsigned int	rate;
 	unsigned int	span;
-	unsigned int	records;	/* of each CPU's task, times scale */
-	unsigned int	rounds;		/* all stop after so many records */
+	unsigned int	records;	/* per CPU's task, times scale */
+	unsigned int	rounds;		/* equal shares of them: all stop after each */
 };
 
-#define LAPS_MIN	10	/* times that the buffer must be filled */
-#define ROUNDS_MORE	100	/* as many times more rounds at most, for that */
+#define LAPS_MIN	10	/* how often the buffer must be filled */
+#define ROUNDS_MORE	100	/* limit of extra rounds for it, as a factor */
 
 static const struct storm *storm;
 static unsigned int scale;
@@ -84,7 +84,7 @@ static void stop_signals(timer_t timers[SIGNALS])
 		timer_delete(timers[i]);
 }
 
-/* Nobody writes: everything that was written must be published. */
+/* While nobody writes, everything must be published. */
 static void check_quiet(void)
 {
 	unsigned long end = 0;
@@ -98,7 +98,7 @@ static void check_quiet(void)
 	not_woken += storm->wakeup_events == 1 && end != woken_at;
 }
 
-/* So that each round can fill the buffer, however slow the reader's CPU is. */
+/* The next round then can fill the buffer, however slow the reader is. */
 static void wait_for_reader(void)
 {
 	struct perf_event_mmap_page *page = buffer->user_page;
@@ -108,7 +108,7 @@ static void wait_for_reader(void)
 		sched_yield();
 }
 
-/* How much can be written is the reader's choice, and needs it to have a CPU. */
+/* In some storms the reader decides how much fits, so it has to run. */
 static bool reader_decides(void)
 {
 	return storm->spoil == SPOIL_TAIL || storm->pause;
@@ -159,7 +159,7 @@ static void *write_all(void *arg)
 	return NULL;
 }
 
-/* A reader that stores nonsense: records below data_head it must not believe. */
+/* A reader that stores nonsense, so it can't rely on data_head. */
 static void spoil(struct reader *reader, unsigned int *seed)
 {
 	u64 value = (u64)rand_r(seed) << (rand_r(seed) % 40);
@@ -324,7 +324,7 @@ static const struct storm storms[] = {
 	  .pause = true, .records = 10000, .rounds = 20 },
 };
 
-/* The part of the control page that describes the counter. */
+/* Writes the part of the control page that describes the counter. */
 static void *write_page(void *arg)
 {
 	struct cpu *cpu = arg;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The writers, the reader, and what the kernel does for both. */
+/* The writers, the reader, and the functions of the kernel that both need. */
 #include <sched.h>
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ bool memory_fails;
 long allocated;
 __thread int preempt_count;
 
-/* Who fills each word of the buffer now: 0, or a writer's number plus one. */
+/* The writer of each word of the buffer at this moment: 0, or its number plus one. */
 static unsigned char *owners;
 
 u64 next_random(void)
@@ -33,7 +33,7 @@ u64 next_random(void)
  * The kernel
  */
 
-/* The interrupt comes at once, if it doesn't wait. A private buffer's does nothing here. */
+/* The interrupt comes at once, unless it has to wait. For a private buffer it does nothing. */
 void irq_work_queue(struct irq_work *work)
 {
 	unsigned long seen = __atomic_load_n(&woken_at, __ATOMIC_RELAXED);
@@ -56,8 +56,8 @@ void irq_work_sync(struct irq_work *work)
 
 #ifdef STEPS
 /*
- * Between any two accesses that other contexts can see there may be an interrupt,
- * or the CPU may be taken away.
+ * Between any two accesses that other contexts can see, an interrupt may come, or the
+ * thread may lose its CPU.
  */
 void access_step(void)
 {
@@ -91,7 +91,7 @@ void cpu_leave(void)
 	this_cpu = NULL;
 }
 
-/* Each word has one writer at a time, whatever the reader says. */
+/* Each word has one writer at a time, whatever the reader stores. */
 static void own(const struct perf_output_handle *handle, unsigned char from,
 		unsigned char to)
 {
@@ -132,7 +132,7 @@ bool write_begin(struct perf_output_handle *handle, unsigned int size)
 	return true;
 }
 
-/* As perf_output_sample() does. */
+/* As in perf_output_sample(). */
 static void count_sample(struct perf_output_handle *handle)
 {
 	int wakeup_events = this_cpu->event.attr.wakeup_events;
@@ -188,7 +188,7 @@ void write_record(void)
 		writer_error = "a writer leaves preemption or RCU as it did not find them";
 }
 
-/* Deeper levels are to interrupts what NMIs are to them. */
+/* Each level interrupts the one below it, as an NMI interrupts an interrupt. */
 void interrupt(void)
 {
 	struct cpu *cpu = this_cpu;
@@ -221,7 +221,7 @@ void buffer_new(int pages, bool overwrite, bool backward, bool shared)
 
 		cpus[i].id = i;
 		cpus[i].random = 0x243f6a8885a308d3ull * (i + 1);
-		/* Half of them are children. */
+		/* Every other event is a child. */
 		event->parent = i % 2 ? &cpus[i - 1].event : NULL;
 		event->attr.write_backward = backward;
 		event->rb = i % 2 ? NULL : buffer;
@@ -286,7 +286,7 @@ static void read_sample(struct reader *reader, const u64 *record, unsigned int s
 	reader->samples++;
 }
 
-/* Who reports losses is an event that the buffer has: parents write for children. */
+/* LOST records name an event of the buffer: the parent, if a child reports the loss. */
 static void read_lost(struct reader *reader, const u64 *record, unsigned int size)
 {
 	u64 id = record[1], lost = record[2];
@@ -307,7 +307,7 @@ static void read_lost(struct reader *reader, const u64 *record, unsigned int siz
 		reader->error = "a LOST record without what sample_id_all adds to it";
 }
 
-/* Returns the size of the record, 0 if there is none. */
+/* Return the size of the record, 0 if there is none. */
 static unsigned int read_record(struct reader *reader, unsigned long address,
 				unsigned long left, bool forward)
 {
@@ -350,7 +350,7 @@ void read_all(struct reader *reader)
 	__atomic_store_n(&buffer->user_page->data_tail, reader->tail, __ATOMIC_RELEASE);
 }
 
-/* Backward in time, from data_head up to one lap. For quiet backward buffers. */
+/* Read a backward buffer from data_head, one lap at most. Nobody may write meanwhile. */
 void read_newest(struct reader *reader)
 {
 	unsigned long at = -published();
@@ -363,7 +363,7 @@ void read_newest(struct reader *reader)
 		struct perf_event_header header;
 		unsigned int size;
 
-		/* The oldest one may have lost its end. */
+		/* The end of the oldest record may be overwritten. */
 		copy_from(at, &header, sizeof(header));
 		if (header.size > left && left < perf_data_size(buffer) / 2)
 			break;
@@ -374,8 +374,8 @@ void read_newest(struct reader *reader)
 }
 
 /*
- * Attempted = written + lost, after all have returned and all was read. What was
- * lost last is reported with the next record.
+ * Attempted = written + lost, once all writers have returned and everything is read. The
+ * last losses are reported with the next record.
  */
 const char *audit(struct reader *reader)
 {
