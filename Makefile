@@ -54,7 +54,7 @@ bench-long: kernel perf	## memory and dumps of perf record -M over ten minutes, 
 	@lab/bench/host --long 600
 
 check:		## the tests that take minutes; the last line counts them
-	@lab/check user vm model patches
+	@lab/check user vm model patches second-base
 
 check-user:	## the tests that need no virtual machine
 	@lab/check user
