@@ -159,8 +159,8 @@ TARGETS = [
            ["sideband_unit_test", "sideband_store_test 60"],
            [*(f"{UTIL}/{name}" for name in
               ("sideband-store.h", "sideband-state.h", "sideband-pending.h")),
-            *(f"tools/perf/tests/{name}" for name in
-              ("sideband-store.c", "sideband-resolve.h"))]),
+            *sorted(f"tools/perf/tests/{path.name}" for path in
+                    (LINUX / "tools/perf/tests").glob("sideband-*.[ch]"))]),
     Target("memory-ring", [f"{UTIL}/memory-ring.c"], HARNESS + "/memory_ring",
            ["memory_ring_test"], [f"{UTIL}/memory-ring.h",
                                     "tools/perf/tests/memory-ring.c"]),

@@ -292,13 +292,22 @@ static void test_short_lived(void)
 	tap_result(good, "short-lived processes, and no memory to find them");
 }
 
-int main(void)
+static void run_suite(struct test_suite *suite)
 {
-	struct test_suite *suite = &suite__sideband_store;
 	const struct test_case *test;
 
 	for (test = suite->test_cases; test->name; test++)
 		tap_result(test->run_case(suite, tap_count) == TEST_OK, "%s", test->desc);
+}
+
+int main(void)
+{
+	run_suite(&suite__sideband_store);
+	run_suite(&suite__sideband_maps);
+	run_suite(&suite__sideband_tasks);
+	run_suite(&suite__sideband_order);
+	run_suite(&suite__sideband_objects);
+	run_suite(&suite__sideband_gone);
 	test_no_memory();
 	test_short_lived();
 	printf("1..%d\n", tap_count);
