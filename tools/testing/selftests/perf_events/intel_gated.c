@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
@@ -47,8 +48,11 @@ static const struct gated_ops ops_bts = {
 
 static void gated_init(struct gated *gated, const struct gated_ops *ops, void *trace)
 {
-	/* Touched before a test begins: page faults may be gates. */
 	static struct window_log log[MAX_WINDOWS];
+
+	/* Page faults may be gates: map code and data before the gates are enabled. */
+	if (!mlockall(MCL_CURRENT))
+		munlockall();
 
 	memset(log, 0, sizeof(log));
 	memset(gated, 0, sizeof(*gated));
