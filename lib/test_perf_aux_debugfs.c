@@ -321,23 +321,47 @@ static LIST_HEAD(test_aux_events);
 static struct test_aux_account test_aux_closed;
 static DEFINE_MUTEX(test_aux_events_lock);
 
+/*
+ * An event that is still being opened may exchange its level for that of another
+ * one. Its context is set after that.
+ */
+static const struct perf_aux_level *test_aux_level(const struct perf_event *event)
+{
+	/* Pairs with perf_install_in_context(). */
+	return smp_load_acquire(&event->ctx) ? event->aux_action.level : NULL;
+}
+
 /* Racy while gates overflow, exact otherwise. */
 static void test_aux_account_add(struct test_aux_account *sum,
-				 const struct perf_event *event)
+				 const struct perf_aux_level *level)
 {
-	const struct perf_aux_action *act = &event->aux_action;
+	sum->requested += READ_ONCE(level->request) >> PERF_AUX_REQUEST_SHIFT;
+	sum->done += READ_ONCE(level->done) >> PERF_AUX_REQUEST_SHIFT;
+	sum->executed += READ_ONCE(level->executed);
+}
 
-	sum->requested += READ_ONCE(act->request) >> PERF_AUX_REQUEST_SHIFT;
-	sum->done += READ_ONCE(act->done) >> PERF_AUX_REQUEST_SHIFT;
-	sum->executed += READ_ONCE(act->executed);
-	sum->events++;
+/* Events may share a level. It is counted with the first of them on the list. */
+static struct perf_event *test_aux_first_with(const struct perf_aux_level *level)
+{
+	struct perf_event *event;
+
+	list_for_each_entry(event, &test_aux_events, active_entry) {
+		if (test_aux_level(event) == level)
+			return event;
+	}
+
+	return NULL;
 }
 
 static void test_aux_account_close(struct perf_event *event)
 {
+	const struct perf_aux_level *level = test_aux_level(event);
+
 	mutex_lock(&test_aux_events_lock);
 	list_del(&event->active_entry);
-	test_aux_account_add(&test_aux_closed, event);
+	if (level && !test_aux_first_with(level))
+		test_aux_account_add(&test_aux_closed, level);
+	test_aux_closed.events++;
 	mutex_unlock(&test_aux_events_lock);
 }
 
@@ -363,14 +387,18 @@ static void test_aux_account_show(struct seq_file *m, const char *prefix,
 
 static void test_aux_event_show(struct seq_file *m, const struct perf_event *event)
 {
+	const struct perf_aux_level *level = test_aux_level(event);
 	struct test_aux_account account = {};
 	char prefix[32];
 
+	if (!level)
+		return;
+
 	snprintf(prefix, sizeof(prefix), "event.%llu", event->id);
-	test_aux_account_add(&account, event);
+	test_aux_account_add(&account, level);
 	test_aux_account_show(m, prefix, &account);
 	seq_printf(m, "%s.paused %lu\n", prefix,
-		   READ_ONCE(event->aux_action.request) & PERF_AUX_PAUSED);
+		   READ_ONCE(level->request) & PERF_AUX_PAUSED);
 }
 
 /*
@@ -392,14 +420,18 @@ static void test_aux_own_events_show(struct seq_file *m)
 
 static int test_aux_actions_show(struct seq_file *m, void *v)
 {
+	const struct perf_aux_level *level;
 	struct test_aux_account total;
 	struct perf_event *event;
 
 	mutex_lock(&test_aux_events_lock);
 	total = test_aux_closed;
 	list_for_each_entry(event, &test_aux_events, active_entry) {
+		level = test_aux_level(event);
 		test_aux_event_show(m, event);
-		test_aux_account_add(&total, event);
+		if (level && test_aux_first_with(level) == event)
+			test_aux_account_add(&total, level);
+		total.events++;
 	}
 	mutex_unlock(&test_aux_events_lock);
 	test_aux_own_events_show(m);

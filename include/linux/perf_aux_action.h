@@ -11,40 +11,57 @@
 #define _LINUX_PERF_AUX_ACTION_H
 
 #include <linux/compiler.h>
+#include <linux/refcount.h>
 #include <linux/types.h>
 
 struct perf_event;
 
-/* Bit 0 of perf_aux_action::request and ::done; the rest counts requests. */
+/* Bit 0 of perf_aux_level::request and ::done; the rest counts requests. */
 #define PERF_AUX_PAUSED		1UL
 #define PERF_AUX_REQUEST_SHIFT	1
 
-/* perf_aux_action::driver_state when a nested section leaves the trace's state unknown */
+/* perf_aux_level::driver_state when a nested section leaves the trace's state unknown */
 #define PERF_AUX_DRIVER_UNKNOWN	(-1)
 
 /**
- * struct perf_aux_action - pause state of one AUX area event
+ * struct perf_aux_level - what gates asked for, and how much of it is done
  * @request: number of actions requested so far, shifted left by one; bit 0 is
  *	     the level that the last of them asked for (%PERF_AUX_PAUSED or not)
  * @done: value of @request with which the trace was last brought in line
  * @executed: number of requests executed
+ * @users: number of events that have this level
  * @driver_state: level that the driver was last given (1 paused, 0 running), or
  *	  %PERF_AUX_DRIVER_UNKNOWN
- * @depth: nesting depth of the contexts that are busy with the trace
  *
- * Every field is accessed only by the CPU that the event is scheduled on, and
- * there only by contexts that nest: a context that interrupts an access ends
- * before the access goes on. So no field needs an SMP barrier or a lock prefix.
+ * Any CPU may change @request: a tracepoint that perf delivers to another task,
+ * such as sched_wakeup, may overflow on the CPU of the waker. So that takes an atomic
+ * instruction. @done, @executed and @driver_state are accessed only by the CPU on
+ * which the trace is, and there only by contexts that nest: a context that
+ * interrupts an access ends before the access goes on. "A level for several CPUs"
+ * in kernel/events/aux_action.c says what happens when the task moves to another.
  *
- * When no context is busy, @done equals @request, and the requests that are not in
- * @executed were superseded by a later one: (@request >> 1) - @executed.
+ * When no context is busy, @done equals @request but for requests of other CPUs that
+ * were left to this one. The requests that are neither in @executed nor left were
+ * superseded by a later one: (@done >> 1) - @executed.
  */
-struct perf_aux_action {
+struct perf_aux_level {
 	unsigned long	request;
 	unsigned long	done;
 	unsigned long	executed;
+	refcount_t	users;
 	s8		driver_state;
-	u8		depth;
+};
+
+/**
+ * struct perf_aux_action - pause state of one AUX area event
+ * @level: level of the trace; %NULL if the PMU has no AUX area. Doesn't change once
+ *	   the event is in a context
+ * @depth: nesting depth of the contexts that are busy with the trace. Accessed as
+ *	   the fields of the level are, but by wakers too: theirs is always 0
+ */
+struct perf_aux_action {
+	struct perf_aux_level	*level;
+	u8			depth;
 };
 
 #ifdef CONFIG_PERF_EVENTS
@@ -55,6 +72,8 @@ void perf_aux_action_release(struct perf_event *event);
 
 /* For the core */
 int perf_aux_action_init(struct perf_event *event);
+void perf_aux_action_free(struct perf_event *event);
+void perf_aux_level_adopt(struct perf_event *event, struct perf_aux_level *level);
 bool perf_aux_action_match(struct perf_event *aux);
 bool perf_group_has_aux_action(struct perf_event *leader);
 void perf_aux_gate(struct perf_event *gate);

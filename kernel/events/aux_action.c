@@ -13,7 +13,7 @@
  * ===
  *
  * A gate first stores a request: the level that it wants and a sequence number,
- * in perf_aux_action::request, with one instruction. Then either
+ * in perf_aux_level::request, with one instruction. Then either
  *
  *   - no context is busy with this trace (depth is 0): the gate executes the
  *     request itself, or
@@ -53,7 +53,7 @@
  *
  * When all contexts have returned, the trace is at the level of the last request,
  * in the order in which the requests were stored. A request that is not counted
- * in perf_aux_action::executed was superseded by a later one.
+ * in perf_aux_level::executed was superseded by a later one.
  *
  * Sections that nest
  * ==================
@@ -66,6 +66,37 @@
  * has to make the hardware agree with the level and with its own state: asked to
  * resume what it has stopped meanwhile, it switches the hardware off.
  *
+ * A level for several CPUs
+ * ========================
+ *
+ * Events of one task on different CPUs may have one level (aux_level.c). A task
+ * runs on one CPU at a time, so they take turns:
+ *
+ *   CPU A				CPU B
+ *
+ *   event is taken off: ->del()
+ *     release: done = request
+ *   finish_task():
+ *     store-release on_cpu = 0
+ *					try_to_wake_up():
+ *					  load-acquire on_cpu == 0
+ *					event is put on: ->add()
+ *					  hold: reads request, done
+ *
+ * What A did to the level, B sees: the scheduler doesn't let a task run on B before
+ * it has left A, and orders its accesses. (Where a queue of runnable tasks is
+ * balanced, the locks of both queues do the same.) For the level it is as if the
+ * event had been off and on again on one CPU.
+ *
+ * The exception is a gate that perf_tp_event() delivers to a task that isn't current:
+ * wakeups of the task. On kernels where it overflows (where perf_swevent_event()
+ * wants an active event, it only counts) that is on the waker's CPU, and the task's
+ * AUX area event isn't on the hardware there. So it stores its request and leaves it.
+ * The request may hit the CPU on which the task runs at any place. For the contexts
+ * of that CPU it is a request by an NMI that doesn't act itself. They execute it at
+ * their next look: in a gate or in a section, at the latest when the task is put on
+ * a CPU again. A task that is woken runs next, or is about to sleep and doesn't.
+ *
  * No gates in this code
  * =====================
  *
@@ -77,26 +108,16 @@
 #include <linux/kprobes.h>
 #include <linux/lockdep.h>
 #include <linux/perf_event.h>
+#include <linux/slab.h>
 #include <linux/smp.h>
 
-static inline bool aux_level(unsigned long request)
+static inline bool aux_paused(unsigned long request)
 {
 	return request & PERF_AUX_PAUSED;
 }
 
-/*
- * Call the driver if the event is on this CPU's hardware. If not, the level takes
- * effect at the next ->start(), which gets it from perf_aux_action_hold().
- *
- * The event can be inactive while its gates still overflow, when a group is
- * torn down: the leader is taken off the hardware first.
- */
 static void aux_action_call_driver(struct perf_event *event, bool paused)
 {
-	if (READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE ||
-	    READ_ONCE(event->oncpu) != smp_processor_id())
-		return;
-
 	if (paused)
 		event->pmu->stop(event, PERF_EF_PAUSE);
 	else
@@ -106,24 +127,24 @@ static void aux_action_call_driver(struct perf_event *event, bool paused)
 NOKPROBE_SYMBOL(aux_action_call_driver);
 
 /* S2 to S4 of the comment at the top of the file. */
-static void aux_action_pass(struct perf_event *event, unsigned long request)
+static void aux_action_pass(struct perf_event *event, struct perf_aux_level *level,
+			    unsigned long request)
 {
-	struct perf_aux_action *act = &event->aux_action;
-	bool paused = aux_level(request);
+	bool paused = aux_paused(request);
 
 	/*
 	 * A section that nests in ->stop() or ->start() overwrites driver_state: the
 	 * effect of the call is then void. So store it before the call.
 	 */
-	if (READ_ONCE(act->driver_state) != paused) {
-		WRITE_ONCE(act->driver_state, paused);
+	if (READ_ONCE(level->driver_state) != paused) {
+		WRITE_ONCE(level->driver_state, paused);
 		barrier();
 		aux_action_call_driver(event, paused);
 	}
 
-	if (act->done != request) {
-		act->executed++;
-		WRITE_ONCE(act->done, request);
+	if (level->done != request) {
+		level->executed++;
+		WRITE_ONCE(level->done, request);
 	}
 }
 
@@ -138,37 +159,69 @@ NOKPROBE_SYMBOL(aux_action_pass);
 static void aux_action_apply_pending(struct perf_event *event)
 {
 	struct perf_aux_action *act = &event->aux_action;
+	struct perf_aux_level *level = act->level;
 	unsigned long request;
 
 	do {
 		WRITE_ONCE(act->depth, 1);
 		barrier();
-		request = READ_ONCE(act->request);
-		aux_action_pass(event, request);
+		request = READ_ONCE(level->request);
+		aux_action_pass(event, level, request);
 		barrier();
 		WRITE_ONCE(act->depth, 0);
 		barrier();
-	} while (READ_ONCE(act->request) != request ||
-		 READ_ONCE(act->driver_state) == PERF_AUX_DRIVER_UNKNOWN);
+	} while (READ_ONCE(level->request) != request ||
+		 READ_ONCE(level->driver_state) == PERF_AUX_DRIVER_UNKNOWN);
 }
 
 NOKPROBE_SYMBOL(aux_action_apply_pending);
 
 /*
- * Sequence number and level are stored in one word with one instruction. With two
- * stores, an NMI between them would take the same sequence number.
+ * Is the event on the hardware of this CPU? If not, the level takes effect at the
+ * next ->start(), which gets it from perf_aux_action_hold().
+ *
+ * It isn't when the gate's task is woken by this CPU. The event can also be inactive
+ * while its gates still overflow, when a group is torn down: the leader is taken
+ * off the hardware first.
  */
-static void aux_action_request(struct perf_aux_action *act, bool paused)
+static bool aux_action_is_here(struct perf_event *event)
+{
+	return READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE &&
+	       READ_ONCE(event->oncpu) == smp_processor_id();
+}
+
+NOKPROBE_SYMBOL(aux_action_is_here);
+
+/*
+ * Sequence number and level are stored in one word with one instruction. With two
+ * stores, an NMI or a waker between them would take the same sequence number.
+ */
+static void aux_level_request(struct perf_aux_level *level, bool paused)
 {
 	unsigned long old, new;
 
 	do {
-		old = READ_ONCE(act->request);
+		old = READ_ONCE(level->request);
 		new = (old | PERF_AUX_PAUSED) + 1 + paused;
-	} while (cmpxchg_local(&act->request, old, new) != old);
+	} while (cmpxchg(&level->request, old, new) != old);
 }
 
-NOKPROBE_SYMBOL(aux_action_request);
+NOKPROBE_SYMBOL(aux_level_request);
+
+static struct perf_aux_level *aux_level_alloc(bool paused)
+{
+	struct perf_aux_level *level = kzalloc(sizeof(*level), GFP_KERNEL);
+
+	if (!level)
+		return NULL;
+
+	refcount_set(&level->users, 1);
+	level->request = paused ? PERF_AUX_PAUSED : 0;
+	level->done = level->request;
+	level->driver_state = paused;
+
+	return level;
+}
 
 /**
  * perf_aux_action_init - check an event's aux action and set its initial level
@@ -177,8 +230,9 @@ NOKPROBE_SYMBOL(aux_action_request);
  * An inherited event comes here too: a child starts from attr.aux_start_paused,
  * whatever the level of its parent.
  *
+ * Context: may sleep. What is allocated is freed by perf_aux_action_free().
  * Return: 0, -EINVAL (pause and resume at once), -EOPNOTSUPP (pause or resume
- * together with aux_output; start paused on a PMU that can't pause).
+ * together with aux_output; start paused on a PMU that can't pause), -ENOMEM.
  */
 int perf_aux_action_init(struct perf_event *event)
 {
@@ -195,11 +249,41 @@ int perf_aux_action_init(struct perf_event *event)
 	    !(event->pmu->capabilities & PERF_PMU_CAP_AUX_PAUSE))
 		return -EOPNOTSUPP;
 
-	act->driver_state = attr->aux_start_paused;
-	act->request = attr->aux_start_paused ? PERF_AUX_PAUSED : 0;
-	act->done = act->request;
+	if (!has_aux(event))
+		return 0;
 
-	return 0;
+	act->level = aux_level_alloc(attr->aux_start_paused);
+
+	return act->level ? 0 : -ENOMEM;
+}
+
+/**
+ * perf_aux_action_free - give up an event's level
+ * @event: event that is being freed, whether or not it was initialised
+ *
+ * Context: any but NMI. A grace period after the event has left its context: a gate
+ * on another CPU may still have had it, see perf_aux_gate().
+ */
+void perf_aux_action_free(struct perf_event *event)
+{
+	struct perf_aux_level *level = event->aux_action.level;
+
+	if (level && refcount_dec_and_test(&level->users))
+		kfree(level);
+}
+
+/**
+ * perf_aux_level_adopt - give a new event the level of another one
+ * @event: AUX area event that is in no context yet, so that nobody uses its level
+ * @level: level of another event, which keeps it
+ *
+ * Context: any but NMI.
+ */
+void perf_aux_level_adopt(struct perf_event *event, struct perf_aux_level *level)
+{
+	refcount_inc(&level->users);
+	perf_aux_action_free(event);
+	event->aux_action.level = level;
 }
 
 /**
@@ -228,9 +312,10 @@ bool perf_aux_action_match(struct perf_event *aux)
  */
 bool perf_group_has_aux_action(struct perf_event *leader)
 {
+	struct perf_aux_level *level = leader->aux_action.level;
 	struct perf_event *sibling;
 
-	if (READ_ONCE(leader->aux_action.request))
+	if (level && READ_ONCE(level->request))
 		return true;
 
 	for_each_sibling_event(sibling, leader) {
@@ -246,27 +331,30 @@ bool perf_group_has_aux_action(struct perf_event *leader)
  * @gate: event with attr.aux_pause or attr.aux_resume that overflows
  *
  * On return the trace is at the level that the last request asked for, or the
- * context that this one interrupted will bring it there.
+ * context that this one interrupted will bring it there. If @gate was delivered to
+ * a task that isn't current, the task's CPU will: see "A level for several CPUs" at
+ * the top of the file.
  *
  * The link to the AUX area event goes away while @gate still overflows when the
- * group is torn down (perf_put_aux_event()). Then there is nothing to do.
+ * group is torn down (perf_put_aux_event()). Then there is nothing to do. The event
+ * itself, and its level, remain until a grace period has passed.
  *
- * Context: any, NMI included. Interrupts are disabled. Runs on the CPU on which
- * @gate is active. That prevents the release of the AUX area event, because an
- * interrupt on this CPU removes it from its context.
+ * Context: any, NMI included. Interrupts are disabled.
  */
 void perf_aux_gate(struct perf_event *gate)
 {
 	struct perf_event *event = READ_ONCE(gate->aux_event);
+	struct perf_aux_action *act;
 
 	lockdep_assert_irqs_disabled();
 
 	if (!event)
 		return;
 
-	aux_action_request(&event->aux_action, gate->attr.aux_pause);
+	act = &event->aux_action;
+	aux_level_request(act->level, gate->attr.aux_pause);
 	barrier();
-	if (!READ_ONCE(event->aux_action.depth))
+	if (!READ_ONCE(act->depth) && aux_action_is_here(event))
 		aux_action_apply_pending(event);
 }
 
@@ -290,22 +378,23 @@ NOKPROBE_SYMBOL(perf_aux_gate);
 bool perf_aux_action_hold(struct perf_event *event)
 {
 	struct perf_aux_action *act = &event->aux_action;
+	struct perf_aux_level *level = act->level;
 	bool paused;
 
 	lockdep_assert_irqs_disabled();
 
 	WRITE_ONCE(act->depth, READ_ONCE(act->depth) + 1);
 	barrier();
-	paused = aux_level(READ_ONCE(act->request));
+	paused = aux_paused(READ_ONCE(level->request));
 
 	/*
-	 * There is a request that was not executed: a gate was interrupted before
-	 * it executed it, or came after depth was raised. It is not known here
-	 * whether the section executes it, or finds nothing to do and leaves the
-	 * trace alone.
+	 * There is a request that this CPU has not executed: a gate was interrupted
+	 * before it executed it, came after depth was raised, or overflowed on
+	 * another CPU. It is not known here whether the section executes it, or
+	 * finds nothing to do and leaves the trace alone.
 	 */
-	if (READ_ONCE(act->driver_state) != paused)
-		WRITE_ONCE(act->driver_state, PERF_AUX_DRIVER_UNKNOWN);
+	if (READ_ONCE(level->driver_state) != paused)
+		WRITE_ONCE(level->driver_state, PERF_AUX_DRIVER_UNKNOWN);
 
 	return paused;
 }
@@ -325,6 +414,7 @@ NOKPROBE_SYMBOL(perf_aux_action_hold);
 void perf_aux_action_release(struct perf_event *event)
 {
 	struct perf_aux_action *act = &event->aux_action;
+	struct perf_aux_level *level = act->level;
 	unsigned long request;
 
 	lockdep_assert_irqs_disabled();
@@ -335,7 +425,7 @@ void perf_aux_action_release(struct perf_event *event)
 		 * that can't pause; its driver may share code with one that can.
 		 */
 		if (event->pmu->capabilities & PERF_PMU_CAP_AUX_PAUSE)
-			WRITE_ONCE(act->driver_state, PERF_AUX_DRIVER_UNKNOWN);
+			WRITE_ONCE(level->driver_state, PERF_AUX_DRIVER_UNKNOWN);
 		barrier();
 		WRITE_ONCE(act->depth, READ_ONCE(act->depth) - 1);
 		return;
@@ -345,9 +435,9 @@ void perf_aux_action_release(struct perf_event *event)
 	WRITE_ONCE(act->depth, 0);
 	barrier();
 	/* S6, and driver_state: does the section leave the trace as requested? */
-	request = READ_ONCE(act->request);
-	if (READ_ONCE(act->done) != request ||
-	    READ_ONCE(act->driver_state) != aux_level(request))
+	request = READ_ONCE(level->request);
+	if (READ_ONCE(level->done) != request ||
+	    READ_ONCE(level->driver_state) != aux_paused(request))
 		aux_action_apply_pending(event);
 }
 EXPORT_SYMBOL_GPL(perf_aux_action_release);

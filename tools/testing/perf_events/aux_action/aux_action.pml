@@ -5,7 +5,11 @@
  * Claims, for every placement of the interrupts: when no context is busy, the
  * engine is as the last stored request and the driver want it, all requests are
  * counted, and all that were executed are. Pause and resume run neither in each
- * other nor in a held section. An interrupt adds at most one pass.
+ * other nor in a held section. An interrupt adds at most one pass. A request that
+ * another CPU leaves to this one is executed by the next operation at the latest.
+ *
+ * depth is that of the event on the CPU where the task is. The other variables are
+ * the level, which the events of all CPUs share.
  *
  * Each MUTANT_ define breaks one line. Expected: refuted.
  */
@@ -21,9 +25,14 @@ byte depth;
 byte stores_of_done;	/* to check executed */
 
 #define ALGORITHM_IDLE						\
-	(depth == 0 && request == done && driver_state == level(request) &&	\
+	(depth == 0 && driver_state == level(done) &&			\
+	 engine == (!level(done) && !stopped) &&			\
 	 level(request) == wanted && number(request) == requested &&	\
 	 executed == stores_of_done && executed <= requested)
+
+#define ALGORITHM_SETTLED	(request == done)
+
+#define ALGORITHM_LEAVE		(depth == 0)
 
 #define ALGORITHM_ZERO							\
 	request = level(request);					\
@@ -31,7 +40,8 @@ byte stores_of_done;	/* to check executed */
 	executed = 0;							\
 	stores_of_done = 0
 
-inline aux_action_request(pause)
+/* Another CPU has stored a request since it was seen, or an interrupt. */
+inline aux_level_request(pause)
 {
 #ifdef MUTANT_TWO_ACCESSES
 	request_seen = request;
@@ -127,12 +137,15 @@ inline aux_action_apply_pending()
 
 inline gate(pause)
 {
-	aux_action_request(pause);
+	aux_level_request(pause);
 	if
-	:: depth == 0 -> aux_action_apply_pending()
+	:: depth == 0 && here -> aux_action_apply_pending()
 	:: else
 	fi
 }
+
+/* By another CPU: one instruction, as seen from here. */
+#define ALGORITHM_REMOTE(pause)	request = (request | 1) + 1 + pause
 
 inline hold()
 {

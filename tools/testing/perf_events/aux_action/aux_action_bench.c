@@ -11,6 +11,8 @@
 #include "mainline_action.h"
 #include "../single_step.h"
 
+__thread int this_cpu;
+
 static void idle_start(struct perf_event *event, int flags)
 {
 	(void)event;

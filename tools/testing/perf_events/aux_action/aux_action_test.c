@@ -5,7 +5,7 @@
  * what the tests look for is found where it is.
  *
  * Usage: aux_action_test [--pairs], with interrupts of interrupts at each pair
- * of instructions.
+ * of instructions, and with a task that moves and is woken.
  */
 #include <string.h>
 
@@ -22,6 +22,7 @@ int main(int argc, char **argv)
 	printf("TAP version 13\n");
 	single_step_init();
 	call_tests();
+	level_tests();
 	step_tests(pairs);
 	storm_tests();
 	printf("1..%d\n", tap_count);

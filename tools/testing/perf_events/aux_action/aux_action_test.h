@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 void call_tests(void);
+void level_tests(void);
 void step_tests(bool pairs);
 void storm_tests(void);
 

@@ -206,6 +206,31 @@ static void read_sample(const struct perf_event_header *header)
 	gate->cpu = id->sample_type & PERF_SAMPLE_CPU ? (u32)*field : 0;
 }
 
+/*
+ * A task that was scheduled out may have passed gates on another CPU before it came
+ * back: then it is another window.
+ */
+static bool gate_between(u32 tid, u64 from, u64 to)
+{
+	for (size_t i = 0; i < in.nr_gates; i++) {
+		const struct gate *gate = &in.gates[i];
+
+		if (gate->tid == tid && gate->time > from && gate->time < to)
+			return true;
+	}
+	return false;
+}
+
+static bool joins(const struct stream *stream, const struct test_perf_aux_packet *packet)
+{
+	const struct window *window = &in.windows[stream->window];
+
+	return stream->joins && packet->why == stream->joins_why &&
+	       window->tid == packet->tid &&
+	       (packet->why != TEST_PERF_AUX_BY_START ||
+		!gate_between(window->tid, window->end, packet->time));
+}
+
 static void begin_window(struct stream *stream, const struct test_perf_aux_packet *packet)
 {
 	struct window *window;
@@ -213,8 +238,7 @@ static void begin_window(struct stream *stream, const struct test_perf_aux_packe
 	if (stream->tracing)
 		fault("START in a window, at sequence number %llu", (u64)packet->seq);
 	stream->tracing = true;
-	if (stream->joins && packet->why == stream->joins_why &&
-	    in.windows[stream->window].tid == packet->tid)
+	if (joins(stream, packet))
 		return;
 
 	in.windows = grow(in.windows, in.nr_windows, sizeof(*in.windows));
@@ -292,7 +316,13 @@ static u64 read_auxtrace(const struct perf_event_header *header)
 	return record->size;
 }
 
-static void read_records(const struct file_section *section)
+static u64 auxtrace_size(const struct perf_event_header *header)
+{
+	return ((const struct auxtrace_record *)header)->size;
+}
+
+/* First the gates, then the trace, which needs them. */
+static void read_records(const struct file_section *section, bool trace)
 {
 	u64 offset = section->offset;
 	u64 end = offset + section->size;
@@ -304,10 +334,10 @@ static void read_records(const struct file_section *section)
 			die("record of %u bytes", header->size);
 		at(offset, header->size);
 		offset += header->size;
-		if (header->type == PERF_RECORD_SAMPLE)
+		if (header->type == PERF_RECORD_SAMPLE && !trace)
 			read_sample(header);
 		else if (header->type == PERF_RECORD_AUXTRACE)
-			offset += read_auxtrace(header);
+			offset += trace ? read_auxtrace(header) : auxtrace_size(header);
 	}
 }
 
@@ -396,8 +426,9 @@ int main(int argc, char **argv)
 		die("%s: attributes of an old perf", argv[1]);
 
 	read_attrs(header);
-	read_records(&header->data);
+	read_records(&header->data, false);
 	qsort(in.gates, in.nr_gates, sizeof(*in.gates), compare_gates);
+	read_records(&header->data, true);
 
 	print_windows();
 	for (size_t i = 0; i < in.nr_windows; i++)

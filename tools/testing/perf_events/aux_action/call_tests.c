@@ -56,6 +56,7 @@ static void leaders(void)
 
 static void groups(void)
 {
+	struct perf_aux_level level = { 0 };
 	struct perf_event last = { 0 };
 	struct perf_event first = { .next = &last };
 	struct perf_event leader = { .next = &first };
@@ -67,9 +68,11 @@ static void groups(void)
 	last.attr.aux_pause = 1;
 	tap_result(perf_group_has_aux_action(&leader), "a group with a gate that pauses");
 	last.attr.aux_pause = 0;
-	leader.aux_action.request = PERF_AUX_PAUSED;
+	leader.aux_action.level = &level;
+	tap_result(!perf_group_has_aux_action(&leader), "a group with an AUX area event only");
+	level.request = PERF_AUX_PAUSED;
 	tap_result(perf_group_has_aux_action(&leader), "a group that starts paused");
-	leader.aux_action.request = 1UL << PERF_AUX_REQUEST_SHIFT;
+	level.request = 1UL << PERF_AUX_REQUEST_SHIFT;
 	tap_result(perf_group_has_aux_action(&leader), "a group whose gates are closed");
 }
 
@@ -98,9 +101,9 @@ static void one_after_another(const enum operation *ops, size_t count, bool paus
 static void cleared_link(void)
 {
 	trace_reset(&kernel_algorithm, false, false);
-	trace.pause.aux_event = NULL;
+	here()->pause.aux_event = NULL;
 	trace_call(GATE_PAUSE);
-	tap_result(trace.engine && !trace.event.aux_action.request,
+	tap_result(here()->engine && !here()->event.aux_action.level->request,
 		   "a gate without its AUX area event does nothing");
 }
 
@@ -118,6 +121,7 @@ static void not_here(enum perf_event_state state, int cpu, const char *where)
 {
 	struct pmu pmu = {
 		.capabilities = PERF_PMU_CAP_AUX_PAUSE,
+		.has_aux = true,
 		.start = count_call,
 		.stop = count_call,
 	};
@@ -130,11 +134,12 @@ static void not_here(enum perf_event_state state, int cpu, const char *where)
 	tap_result(!calls, "a gate of an event that is %s calls no driver", where);
 	tap_result(perf_aux_action_hold(&event), "which learns of it when it starts");
 	perf_aux_action_release(&event);
+	perf_aux_action_free(&event);
 }
 
 static void nested_without_pause(void)
 {
-	struct pmu pmu = { .start = count_call, .stop = count_call };
+	struct pmu pmu = { .has_aux = true, .start = count_call, .stop = count_call };
 	struct perf_event event = { .pmu = &pmu, .state = PERF_EVENT_STATE_ACTIVE };
 
 	calls = 0;
@@ -143,6 +148,7 @@ static void nested_without_pause(void)
 	perf_aux_action_hold(&event);
 	perf_aux_action_release(&event);
 	perf_aux_action_release(&event);
+	perf_aux_action_free(&event);
 	tap_result(!calls, "a PMU that can't pause isn't called after sections that nest");
 }
 
@@ -154,6 +160,7 @@ static void interrupted_gate(void)
 {
 	struct pmu pmu = {
 		.capabilities = PERF_PMU_CAP_AUX_PAUSE,
+		.has_aux = true,
 		.start = count_call,
 		.stop = count_call,
 	};
@@ -162,10 +169,11 @@ static void interrupted_gate(void)
 
 	calls = 0;
 	perf_aux_action_init(&event);
-	event.aux_action.request = 1UL << PERF_AUX_REQUEST_SHIFT | PERF_AUX_PAUSED;
+	event.aux_action.level->request = 1UL << PERF_AUX_REQUEST_SHIFT | PERF_AUX_PAUSED;
 	tap_result(perf_aux_action_hold(&event), "a section acts for the gate it interrupts");
 	perf_aux_gate(&resume);
 	perf_aux_action_release(&event);
+	perf_aux_action_free(&event);
 	tap_result(calls == 1, "and the driver is called with what another one asks for meanwhile");
 }
 

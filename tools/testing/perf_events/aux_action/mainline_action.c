@@ -15,7 +15,7 @@
 #include "mainline_action.h"
 #include "trace.h"
 
-static struct buffer the_buffer = { .refcount = 1 };
+static struct buffer the_buffer = { .refcount = REFCOUNT_INIT(1) };
 static bool aux_paused;		/* in the event's hw_perf_event */
 static int forbidden;		/* in the driver's per-CPU state: its sections */
 
@@ -101,7 +101,7 @@ void mainline_reset(struct perf_event *event, bool paused)
 {
 	aux_paused = paused;
 	forbidden = 0;
-	the_buffer = (struct buffer) { .refcount = 1 };
+	the_buffer = (struct buffer) { .refcount = REFCOUNT_INIT(1) };
 	event->rb = &the_buffer;
 }
 

@@ -5,7 +5,7 @@
 #include <linux/perf_event.h>
 
 struct buffer {
-	int		refcount;
+	refcount_t	refcount;
 	bool		freed;
 	int		in_pause_resume;
 };

@@ -5,6 +5,11 @@
  * before the interrupted one takes its next step. Each of them runs operations
  * on one trace: gates, and sections of the driver.
  *
+ * With WAKES, the task also moves: its event is taken off one CPU and another event
+ * put on another one, where nothing is left of the contexts of the first. So the
+ * processes are then the contexts of that CPU. And a process on its own is another
+ * CPU, which makes up to WAKES requests, each at any time: gates on wakeups.
+ *
  * A step is one access to memory that another context sees, together with what
  * follows from it in the context's own variables. So an interrupt can come between
  * any two accesses, and every such placement is explored.
@@ -16,7 +21,10 @@
  * counter, only at differences: zero stands for any value.
  *
  * Included by a model of an algorithm. That defines gate(), hold() and release(),
- * ALGORITHM_IDLE: what its own state must be when no context is busy, and
+ * ALGORITHM_IDLE: what its own state must be when no context is busy,
+ * ALGORITHM_SETTLED: ditto when no request was left by another CPU,
+ * ALGORITHM_LEAVE: what must not be left when the task leaves a CPU,
+ * ALGORITHM_REMOTE(): a request by another CPU, and
  * ALGORITHM_ZERO: how its counters go back to zero.
  */
 
@@ -34,6 +42,7 @@
 /* The hardware, and what the driver knows of it. */
 bool engine = 1;
 bool stopped = 0;
+bool here = 1;		/* the event is on the hardware */
 
 /* The innermost context: only that one takes steps. */
 byte top = TASK;
@@ -44,6 +53,10 @@ byte requested;
 byte busy;		/* contexts inside an operation */
 byte arrivals;		/* interrupts since then */
 byte nmis = NMIS, exceptions = EXCEPTIONS;	/* that may still come */
+#ifdef WAKES
+byte wakes = WAKES;
+#endif
+bool left;		/* another CPU's request, which nobody has looked at since */
 byte callbacks;		/* the driver's pause and resume under way */
 byte sections;		/* the driver's held sections under way */
 
@@ -105,18 +118,35 @@ inline driver_look()
 	release()
 }
 
+/* The event of the CPU that the task leaves, then that of the one where it goes on */
+inline migrate()
+{
+	driver_stop();
+	here = 0;
+	atomic { assert(stopped && !engine && ALGORITHM_LEAVE); here = 1 }
+	driver_start()
+}
+
 inline end_of_operation()
 {
 	if
 	:: busy == 0 ->
-		assert(engine == (!wanted && !stopped));
 		assert(!callbacks && !sections);
 		assert(ALGORITHM_IDLE);
-		ALGORITHM_ZERO;
-		requested = 0;
-		arrivals = 0;
-		nmis = NMIS;
-		exceptions = EXCEPTIONS
+		if
+		:: left
+		:: else ->
+			assert(engine == (!wanted && !stopped));
+			assert(ALGORITHM_SETTLED);
+			ALGORITHM_ZERO;
+			requested = 0;
+			arrivals = 0;
+			nmis = NMIS;
+			exceptions = EXCEPTIONS;
+#ifdef WAKES
+			wakes = WAKES
+#endif
+		fi
 	:: else
 	fi
 }
@@ -132,6 +162,9 @@ inline operation()
 	:: _pid != EXCEPTION -> driver_stop()
 	:: _pid != EXCEPTION -> driver_look()
 	:: _pid == TASK -> driver_start()
+#ifdef WAKES
+	:: _pid == TASK -> migrate()
+#endif
 #endif
 	fi
 }
@@ -177,6 +210,7 @@ active [3] proctype context() provided (top <= _pid)
 		fi;
 		interrupted = top;
 		top = _pid;
+		left = left && busy;
 		busy++
 	   }
 
@@ -195,3 +229,25 @@ active [3] proctype context() provided (top <= _pid)
 	   }
 	od
 }
+
+#ifdef WAKES
+inline wake(pause)
+{
+	atomic {
+		wakes > 0 -> wakes--;
+		ALGORITHM_REMOTE(pause);
+		wanted = pause;
+		requested++;
+		arrivals++;
+		left = 1
+	}
+}
+
+active proctype waker()
+{
+end:	do
+	:: wake(0)
+	:: wake(1)
+	od
+}
+#endif

@@ -17,7 +17,11 @@ expect correct "gates and sections, 1 NMI and 2 exceptions in each operation" \
 	aux_action -DNMIS=1 -DEXCEPTIONS=2
 expect correct "gates, 3 NMIs and 2 exceptions in each operation" \
 	aux_action -DONLY_GATES -DNMIS=3 -DEXCEPTIONS=2
+expect correct "gates, sections and moves, 1 NMI and 2 wakeups in each operation" \
+	aux_action -DNMIS=1 -DEXCEPTIONS=0 -DWAKES=2
 if [ "${1-}" = --deep ]; then
+	expect correct "gates, sections and moves, 2 NMIs, 1 exception and 1 wakeup in each operation" \
+		aux_action -DNMIS=2 -DEXCEPTIONS=1 -DWAKES=1
 	expect correct "gates and sections, 3 NMIs and 1 exception in each operation" \
 		aux_action -DNMIS=3 -DEXCEPTIONS=1
 fi
@@ -35,6 +39,8 @@ done <<-END
 	RELEASE_ONLY_CLEARS leaves a section without a look at the requests
 	RESUME_ONLY_RETURNS driver leaves the engine alone when a stopped event resumes
 END
+expect refuted "mutant: stores a request with one instruction, not atomic for other CPUs" \
+	aux_action -DNMIS=0 -DEXCEPTIONS=0 -DWAKES=1 -DMUTANT_TWO_ACCESSES
 
 # Mainline's algorithm loses gates in two ways.
 expect refuted "mainline: a gate in another one's action is dropped" \

@@ -77,22 +77,27 @@ static void on_signal(int signal)
 		GATE_PAUSE, GATE_RESUME, GATE_PAUSE, GATE_RESUME, DRIVER_HANDLER,
 		GATE_PAUSE, GATE_RESUME, DRIVER_HANDLER_FULL,
 		GATE_PAUSE, GATE_RESUME, DRIVER_HANDLER_IDLE,
+		WAKE_PAUSE, WAKE_RESUME,
 	};
+	/* The last two are for a level that belongs to the task. */
+	int count = ARRAY_SIZE(ops) - (trace.algorithm->moves ? 0 : 2);
 	int level = signal == SIGUSR1 ? 1 : signal == SIGUSR2 ? 2 : 3;
 
 	if (READ_ONCE(deaf))
 		return;
 
 	for (int i = 0; i < operations_per_handler; i++)
-		run(ops[draw(level) % ARRAY_SIZE(ops)]);
+		run(ops[draw(level) % count]);
 }
 
 static void task_operation(void)
 {
 	unsigned long number = draw(0);
 
-	if (trace.stopped && number % 2)
+	if (here()->stopped && number % 2)
 		run(DRIVER_START);
+	else if (number % 16 == 4 && trace.algorithm->moves)
+		run(MIGRATE);
 	else if (number % 16 == 0)
 		run(DRIVER_STOP);
 	else if (number % 16 == 2)
@@ -164,7 +169,8 @@ static bool enough(void)
 {
 	return trace.requested >= ENOUGH_REQUESTS && trace.deferred >= ENOUGH_NESTED &&
 	       trace.nested_sections >= ENOUGH_NESTED &&
-	       trace.more_passes >= ENOUGH_NESTED && trace.max_depth == LEVELS + 1;
+	       trace.more_passes >= ENOUGH_NESTED && trace.wakes >= ENOUGH_NESTED &&
+	       trace.moves >= ENOUGH_NESTED && trace.max_depth == LEVELS + 1;
 }
 
 static void storm(const struct algorithm *algorithm, bool (*done)(void))
@@ -191,6 +197,7 @@ void storm_tests(void)
 	storm(&kernel_algorithm, enough);
 	printf("# %lu requests, %lu left to the interrupted context, %lu nested sections,\n",
 	       trace.requested, trace.deferred, trace.nested_sections);
+	printf("# %lu wakeups, %lu moves to another CPU,\n", trace.wakes, trace.moves);
 	printf("# %lu second passes, %d contexts deep, %lu checks of the idle state\n",
 	       trace.more_passes, trace.max_depth, trace.checks);
 	tap_result(!trace.failures, "random NMIs: no gate lost, counts exact%s%s",

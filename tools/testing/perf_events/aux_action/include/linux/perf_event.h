@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <linux/compiler.h>
 #include <linux/perf_aux_action.h>
+#include <linux/rculist.h>
 #include <linux/types.h>
 
 #define PERF_PMU_CAP_AUX_PAUSE	0x0400
@@ -36,17 +37,25 @@ struct pmu {
 	void	(*stop)(struct perf_event *event, int flags);
 };
 
+struct perf_event_context {
+	void			*task;
+	struct list_head	event_list;
+};
+
 struct perf_event {
 	struct perf_event_attr	attr;
 	struct pmu		*pmu;
 	enum perf_event_state	state;
 	int			oncpu;
+	int			cpu;
+	struct perf_event_context *ctx;
+	struct list_head	event_entry;
+	struct perf_event	*parent;
 	struct perf_event	*aux_event;
 	struct perf_event	*next;		/* in the group */
 	struct perf_aux_action	aux_action;
 
 	/* for mainline_action.c */
-	struct perf_event	*parent;
 	struct buffer		*rb;
 };
 
@@ -64,30 +73,13 @@ static inline bool perf_event_is_aux_gate(struct perf_event *event)
 	return event->attr.aux_pause || event->attr.aux_resume;
 }
 
-/*
- * One instruction for this CPU's own contexts, no lock prefix. Other machines
- * get the compiler's, which does more than is asked for.
- */
-#if defined(__x86_64__) && !defined(MARKED_AS_ATOMICS)
-static inline unsigned long cmpxchg_local(unsigned long *word, unsigned long old,
-					  unsigned long new)
-{
-	unsigned long seen = old;
-
-	__asm__ __volatile__("cmpxchgq %2, %1"
-			     : "+a" (seen), "+m" (*word)
-			     : "r" (new)
-			     : "cc", "memory");
-	return seen;
-}
-#else
-static inline unsigned long cmpxchg_local(unsigned long *word, unsigned long old,
-					  unsigned long new)
-{
-	__atomic_compare_exchange_n(word, &old, new, 0, __ATOMIC_RELAXED,
-				    __ATOMIC_RELAXED);
-	return old;
-}
-#endif
+#define cmpxchg(word, old, new)						\
+	({								\
+		__typeof__(*(word)) seen_ = (old);			\
+									\
+		__atomic_compare_exchange_n(word, &seen_, new, 0,	\
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);	\
+		seen_;							\
+	})
 
 #endif

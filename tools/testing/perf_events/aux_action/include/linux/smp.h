@@ -2,7 +2,9 @@
 #ifndef _PERF_EVENTS_LINUX_SMP_H
 #define _PERF_EVENTS_LINUX_SMP_H
 
-/* All contexts of a test are contexts of one CPU. */
-#define smp_processor_id()	0
+/* Threads are CPUs, or a test says on which one it goes on. */
+extern __thread int this_cpu;
+
+#define smp_processor_id()	READ_ONCE(this_cpu)
 
 #endif
