@@ -13,6 +13,7 @@
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
 #include <linux/string.h>
+#include <internal/xyarray.h>
 
 #include "aux-action.h"
 #include "debug.h"
@@ -24,6 +25,7 @@
 #include "session.h"
 #include "util/evsel_fprintf.h"
 #include "tests.h"
+#include "../perf-sys.h"
 
 #define AUX(n)	"dummy/name=" n ",aux-action=start-paused/"
 #define ON(n)	"instructions/name=" n ",aux-action=resume/"
@@ -410,6 +412,61 @@ static int test__support(struct test_suite *t __maybe_unused, int subtest __mayb
 	return TEST_OK;
 }
 
+/* Descriptors of 3 CPUs, the first open as 7: is the one of @cpu opened with it? */
+static bool shares_with_first(struct evsel *evsel, int pid, int cpu, unsigned long flags)
+{
+	unsigned long new_flags = flags;
+	int group_fd = -1;
+
+	*(int *)xyarray__entry(evsel->core.fd, 0, 0) = 7;
+	evsel__share_aux_level(evsel, pid, cpu, 0, &group_fd, &new_flags);
+	*(int *)xyarray__entry(evsel->core.fd, 0, 0) = -1;
+
+	return group_fd == 7 && new_flags == (flags | PERF_FLAG_FD_AUX_LEVEL);
+}
+
+static int check_level(struct evlist *evlist, bool kernel_shares)
+{
+	struct evsel *aux = evlist__first(evlist), *gate = evlist__last(evlist);
+	unsigned long flags = PERF_FLAG_FD_CLOEXEC;
+
+	TEST_ASSERT_VAL("memory", !perf_evsel__alloc_fd(&aux->core, 3, 1) &&
+			!perf_evsel__alloc_fd(&gate->core, 3, 1));
+	TEST_ASSERT_VAL("on the first CPU", !shares_with_first(aux, 1, 0, flags));
+	TEST_ASSERT_VAL("of all tasks", !shares_with_first(aux, -1, 1, flags));
+	TEST_ASSERT_VAL("of a cgroup",
+			!shares_with_first(aux, 1, 1, flags | PERF_FLAG_PID_CGROUP));
+	TEST_ASSERT_VAL("a gate", !shares_with_first(gate, 1, 1, flags));
+	TEST_ASSERT_EQUAL("on other CPUs", shares_with_first(aux, 1, 1, flags), kernel_shares);
+	TEST_ASSERT_EQUAL("on other CPUs", shares_with_first(aux, 1, 2, flags), kernel_shares);
+	return TEST_OK;
+}
+
+static int test__level(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
+{
+	struct evlist *evlist = parse(AUX("a") "," ON("b"));
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(attr) };
+	struct perf_pmu *pmu = software_pmu();
+	char msg[512];
+	int ret = TEST_SKIP;
+	bool kernel_shares;
+
+	TEST_ASSERT_VAL("parse", evlist);
+	TEST_ASSERT_VAL("shares", aux_action__level_support(EBADF));
+	TEST_ASSERT_VAL("unknown flag", !aux_action__level_support(EINVAL));
+
+	kernel_shares = sys_perf_event_open(&attr, 0, -1, -1, PERF_FLAG_FD_AUX_LEVEL) < 0 &&
+			errno == EBADF;
+	if (pmu) {
+		pmu->auxtrace = true;
+		ret = evlist__group_aux_gates(evlist, msg, sizeof(msg)) ? TEST_FAIL :
+		      check_level(evlist, kernel_shares);
+		pmu->auxtrace = false;
+	}
+	evlist__delete(evlist);
+	return ret;
+}
+
 static struct test_case tests__aux_action[] = {
 	TEST_CASE("aux-action: values", values),
 	TEST_CASE("aux-action: attribute of the event", attr),
@@ -418,6 +475,7 @@ static struct test_case tests__aux_action[] = {
 	TEST_CASE("aux-action: groups", groups),
 	TEST_CASE("aux-action: misuse", misuse),
 	TEST_CASE("aux-action: results of the probes", support),
+	TEST_CASE("aux-action: one state for a task", level),
 	{	.name = NULL, }
 };
 

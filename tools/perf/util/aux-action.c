@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
+#include <internal/xyarray.h>
 
 #include "aux-action.h"
 #include "cloexec.h"
@@ -311,6 +312,58 @@ static enum aux_action_support probe(struct evsel *aux)
 	enum aux_action_support support = probe_kernel();
 
 	return support == AUX_ACTION_SUPPORTED ? probe_pmu(aux) : support;
+}
+
+bool aux_action__level_support(int err)
+{
+	return err == EBADF;
+}
+
+static bool probe_level(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	int fd = sys_perf_event_open(&attr, 0, -1, -1, PERF_FLAG_FD_AUX_LEVEL);
+
+	if (fd < 0)
+		return aux_action__level_support(errno);
+	close(fd);
+	return false;
+}
+
+static bool kernel_shares_levels(void)
+{
+	static int shares = -1;
+
+	if (shares < 0) {
+		shares = probe_level();
+		pr_debug(shares ?
+			 "aux-action: one pause state for each task, on all CPUs\n" :
+			 "aux-action: this kernel has a pause state for each CPU. A task that moves between resume and pause is not traced on the new CPU\n");
+	}
+	return shares;
+}
+
+void evsel__share_aux_level(struct evsel *evsel, int pid, int cpu_map_idx, int thread,
+			    int *group_fd, unsigned long *flags)
+{
+	bool task = pid != -1 && !(*flags & PERF_FLAG_PID_CGROUP);
+	int fd;
+
+	if (!task || !cpu_map_idx || !evsel__is_aux_event(evsel) ||
+	    !evsel__leads_aux_gates(evsel))
+		return;
+
+	fd = *(int *)xyarray__entry(evsel->core.fd, 0, thread);
+	if (fd >= 0 && kernel_shares_levels()) {
+		*group_fd = fd;
+		*flags |= PERF_FLAG_FD_AUX_LEVEL;
+	}
 }
 
 static const char *evsel__describe_pmu(struct evsel *evsel)
