@@ -24,9 +24,12 @@ skip() {
 	printf '%s\n' "$*" >skipped
 }
 
-# A task's trace is one event on each CPU, each with its own level: windows are
-# whole only if the task stays on one CPU.
+# A window is one piece only if the task stays on one CPU.
 here=(taskset -c 1)
+
+# Of the program wander, which moves from CPU to CPU between them.
+moving_gates=(-e syscalls:sys_enter_sched_get_priority_max/aux-action=resume/
+	-e syscalls:sys_enter_sched_get_priority_min/aux-action=pause/)
 
 # record ARG... - perf record, quietly unless it fails.
 record() {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * For LD_PRELOAD: perf_event_open(2) as of a kernel without this series. There the bits
- * of aux_action and the bit for a shared buffer are reserved, and a reserved bit gives
- * EINVAL.
+ * of aux_action, the bit for a shared buffer and the flag for a shared pause state are
+ * reserved, and a reserved bit gives EINVAL. With OLD_KERNEL_HAS_GATES in the environment
+ * it knows aux_action.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -11,11 +12,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 
 /* The word after aux_sample_size, which older uapi headers name differently. */
 #define ATTR_AUX_ACTION	(offsetof(struct perf_event_attr, aux_sample_size) + 4)
+#define FLAG_FD_AUX_LEVEL	(1UL << 30)
 /* The word of flags after read_format, whose last bit is for shared buffers. */
 #define ATTR_FLAGS	(offsetof(struct perf_event_attr, read_format) + 8)
 
@@ -26,7 +29,7 @@ static int has_reserved_bit(const char *attr)
 
 	memcpy(&action, attr + ATTR_AUX_ACTION, sizeof(action));
 	memcpy(&flags, attr + ATTR_FLAGS, sizeof(flags));
-	return action || flags >> 63;
+	return (action && !getenv("OLD_KERNEL_HAS_GATES")) || flags >> 63;
 }
 
 long syscall(long number, ...)
@@ -40,7 +43,8 @@ long syscall(long number, ...)
 		args[i] = va_arg(ap, long);
 	va_end(ap);
 
-	if (number == SYS_perf_event_open && has_reserved_bit((const char *)args[0])) {
+	if (number == SYS_perf_event_open &&
+	    (args[4] & FLAG_FD_AUX_LEVEL || has_reserved_bit((const char *)args[0]))) {
 		errno = EINVAL;
 		return -1;
 	}

@@ -73,6 +73,24 @@ void aux_group_close(struct aux_group *group)
 	aux_group_init(group);
 }
 
+int perf_open_level(struct perf_event_attr *attr, pid_t pid, int cpu, int level_fd)
+{
+	return syscall(__NR_perf_event_open, attr, pid, cpu, level_fd,
+		       PERF_FLAG_FD_CLOEXEC | PERF_FLAG_FD_AUX_LEVEL);
+}
+
+/* Without a descriptor: a kernel that knows the flag looks for it first. */
+const char *lacks_aux_level(void)
+{
+	struct perf_event_attr attr;
+
+	attr_init(&attr, PERF_TYPE_SOFTWARE);
+	if (perf_open_level(&attr, 0, 0, -1) < 0 && errno == EINVAL)
+		return "no PERF_FLAG_FD_AUX_LEVEL";
+
+	return NULL;
+}
+
 static int open_leader(struct aux_group *group, const struct aux_spec *spec)
 {
 	struct perf_event_attr attr;
@@ -89,7 +107,9 @@ static int open_leader(struct aux_group *group, const struct aux_spec *spec)
 	attr.aux_start_paused = spec->start_paused;
 
 	group->period = spec->period ?: TEST_PERF_AUX_PERIOD;
-	group->aux = perf_open(&attr, spec->pid, spec->cpu, -1);
+	group->aux = spec->level_fd ?
+		     perf_open_level(&attr, spec->pid, spec->cpu, *spec->level_fd) :
+		     perf_open(&attr, spec->pid, spec->cpu, -1);
 	if (group->aux < 0)
 		return -1;
 

@@ -19,6 +19,7 @@ struct aux_spec {
 	bool		no_map;
 	bool		overwrite;
 	bool		leader_removed_on_exec;
+	int		*level_fd;	/* of the AUX event whose level it shares */
 	unsigned int	period;		/* of the DATA packets; 0: default */
 	__u64		config;		/* for other PMUs */
 	bool		exclude_kernel;
@@ -41,6 +42,10 @@ struct aux_group {
 	size_t		data_size, area_size;
 };
 
+/* An AUX area event that shares the level of the one of @level_fd */
+int perf_open_level(struct perf_event_attr *attr, pid_t pid, int cpu, int level_fd);
+/* NULL, or why a test can't run that needs such events */
+const char *lacks_aux_level(void);
 /* Opens and maps the group, disabled. On failure nothing stays open. */
 int aux_group_open(struct aux_group *group, const struct aux_spec *spec);
 int aux_group_map(struct aux_group *group, const struct aux_spec *spec);

@@ -34,7 +34,7 @@ static struct aux_window *append_window(struct aux_trace *trace)
 static bool continues(const struct test_perf_aux_packet *start,
 		      struct aux_trace *trace)
 {
-	return trace->nr && last_window(trace)->closed_by == start->why &&
+	return trace->nr && !trace->pieces && last_window(trace)->closed_by == start->why &&
 	       (start->why == TEST_PERF_AUX_BY_TICK ||
 		start->why == TEST_PERF_AUX_BY_SNAPSHOT);
 }

@@ -28,6 +28,7 @@ struct aux_trace {
 	__u64			expect;		/* due time of the next DATA */
 	bool			open;
 	bool			resync;		/* the data begins in mid-stream */
+	bool			pieces;		/* keep them, instead of joining them */
 	char			error[160];
 };
 
