@@ -30,6 +30,7 @@ struct fired {
 	u64	time;
 	u64	since;
 	u64	value;
+	bool	open;
 };
 
 struct log {
@@ -40,7 +41,8 @@ struct log {
 /* What fired, and what should have */
 static struct log seen, wanted;
 
-static void note(struct log *log, const char *name, int tid, u64 time, u64 since, u64 value)
+static void note(struct log *log, const char *name, int tid, u64 time, u64 since, u64 value,
+		 bool open)
 {
 	struct fired *fired = &log->fired[log->nr];
 
@@ -52,20 +54,21 @@ static void note(struct log *log, const char *name, int tid, u64 time, u64 since
 	fired->time = time;
 	fired->since = since;
 	fired->value = value;
+	fired->open = open;
 	log->nr++;
 }
 
 static void on_fired(void *priv, const struct trigger_firing *firing)
 {
 	note(priv, firing->trigger->name, firing->last.tid, firing->last.time, firing->since,
-	     firing->value);
+	     firing->value, firing->open);
 }
 
 static int compare(const void *a, const void *b)
 {
 	const struct fired *l = a, *r = b;
 
-	return l->time < r->time ? -1 : l->time > r->time;
+	return l->since < r->since ? -1 : l->since > r->since;
 }
 
 static struct trigger_engine *engine_for(const char *const *triggers)
@@ -185,6 +188,10 @@ static int test_parse_good(void)
 	CHECK(!strcmp(t.name, "by-hand_1") && !strcmp(t.condition, "a"));
 	dump_trigger__exit(&t);
 
+	CHECK(!dump_trigger__parse(&t, "app:socket", error, sizeof(error)));
+	CHECK(!strcmp(t.condition, "socket") && !t.event && !t.exit);
+	dump_trigger__exit(&t);
+
 	CHECK(!dump_trigger__parse(&t, "oom:oom:mark_victim", error, sizeof(error)));
 	CHECK(!strcmp(t.name, "oom") && !strcmp(t.condition, "oom:mark_victim"));
 	CHECK(!strcmp(t.event, "oom:mark_victim") && !t.exit && t.count == 1 && !t.within);
@@ -207,7 +214,8 @@ static int test_parse_good(void)
 static int test_add(void)
 {
 	static const char *const triggers[] = {
-		"one:a", "two:a..b,longer=1s", "three:b,count=2,within=1s", "four:b", NULL
+		"one:a", "two:a..b,longer=1s", "three:b,count=2,within=1s", "four:b",
+		"app:socket", NULL
 	};
 	struct trigger_engine *engine = engine_for(triggers);
 	char error[256] = "";
@@ -221,9 +229,11 @@ static int test_add(void)
 	CHECK(!strcmp(trigger_engine__event(engine, 1), "b"));
 	CHECK(!trigger_engine__event(engine, 2));
 	CHECK(!strcmp(trigger_engine__trigger(engine, 3)->name, "four"));
-	CHECK(!trigger_engine__trigger(engine, 4));
+	CHECK(!trigger_engine__trigger(engine, 5));
 	CHECK(trigger_engine__find(engine, "three") == trigger_engine__trigger(engine, 2));
 	CHECK(!trigger_engine__find(engine, "thre"));
+	trigger_engine__asked(trigger_engine__find(engine, "app"));
+	CHECK(trigger_engine__nr_fired(trigger_engine__find(engine, "app")) == 1);
 	trigger_engine__delete(engine);
 	return TEST_OK;
 }
@@ -339,6 +349,115 @@ static int test_two_triggers(void)
 	return TEST_OK;
 }
 
+/* What the thread left open was too long, or wasn't, when it ended */
+static int test_thread_ended_late(void)
+{
+	struct trigger_engine *engine = engine_for(slow);
+
+	CHECK(engine);
+	tell(engine, IN, 1, 1000);
+	tell(engine, IN, 1, 1001);
+	tell(engine, TRIGGER_THREAD_ENDED, 1, 1101);
+	tell(engine, IN, 1, 2000);
+	trigger_engine__finish(engine);
+	CHECK(seen.nr == 1 && seen.fired[0].open);
+	CHECK(seen.fired[0].since == 1000 && seen.fired[0].value == 101);
+	trigger_engine__delete(engine);
+	return TEST_OK;
+}
+
+/* A call that doesn't return fires once, as soon as it is known to be too long */
+static int test_open(void)
+{
+	struct trigger_engine *engine = engine_for(slow);
+
+	CHECK(engine);
+	tell(engine, IN, 1, 1000);
+	tell(engine, IN, 1, 1050);
+	trigger_engine__end_round(engine, 0);
+	tell(engine, IN, 2, 1100);
+	trigger_engine__end_round(engine, 0);
+	trigger_engine__end_round(engine, 0);
+	CHECK(!seen.nr);
+	tell(engine, IN, 2, 1101);
+	trigger_engine__end_round(engine, 0);
+	CHECK(!seen.nr);
+	trigger_engine__end_round(engine, 0);
+	CHECK(seen.nr == 1 && seen.fired[0].open && seen.fired[0].tid == 1);
+	CHECK(seen.fired[0].since == 1000 && seen.fired[0].time == 1101);
+	CHECK(seen.fired[0].value == 101);
+
+	/* The return of the inner one is noticed, that of the outer one is known */
+	tell(engine, OUT, 1, 1200);
+	tell(engine, OUT, 1, 1300);
+	tell(engine, OUT, 2, 1301);
+	tell(engine, OUT, 2, 1302);
+	trigger_engine__finish(engine);
+	CHECK(seen.nr == 4 && seen.fired[1].since == 1050 && !seen.fired[1].open);
+	CHECK(seen.fired[2].tid == 2 && seen.fired[3].tid == 2);
+	CHECK(!trigger_engine__stats(engine).forgotten);
+	trigger_engine__delete(engine);
+	return TEST_OK;
+}
+
+/* Nothing else occurs: another clock tells that the call is too long */
+static int test_open_alone(void)
+{
+	static const char *const second[] = { "slow:in..out,longer=1s", NULL };
+	struct trigger_engine *engine = engine_for(second);
+	u64 now = 77 * NSEC_PER_SEC, since = 5 * NSEC_PER_SEC;
+	unsigned int rounds;
+
+	CHECK(engine);
+	trigger_engine__end_round(engine, now);
+	tell(engine, IN, 1, since);
+	for (rounds = 0; !seen.nr && rounds < 100; rounds++) {
+		now += NSEC_PER_SEC / 10;
+		trigger_engine__end_round(engine, now);
+	}
+	/* The event's round, 10 until the limit, one for the loss of accuracy, and one to be sure */
+	CHECK(rounds == 13);
+	CHECK(seen.nr == 1 && seen.fired[0].open && seen.fired[0].since == since);
+	CHECK(seen.fired[0].value > NSEC_PER_SEC && seen.fired[0].value < 1.1 * NSEC_PER_SEC);
+	trigger_engine__end_round(engine, now + 9 * NSEC_PER_SEC);
+	trigger_engine__end_round(engine, now + 9 * NSEC_PER_SEC);
+	CHECK(seen.nr == 1);
+
+	/* It returns just in time, and is read later than that: the clock ran ahead */
+	now += 9 * NSEC_PER_SEC;
+	tell(engine, OUT, 1, since + 10 * NSEC_PER_SEC);
+	tell(engine, IN, 2, since + 11 * NSEC_PER_SEC);
+	trigger_engine__end_round(engine, now);
+	now += NSEC_PER_SEC + 1000;
+	tell(engine, OUT, 2, since + 12 * NSEC_PER_SEC);
+	trigger_engine__end_round(engine, now);
+	trigger_engine__end_round(engine, now);
+	CHECK(seen.nr == 1);
+	trigger_engine__delete(engine);
+	return TEST_OK;
+}
+
+/* Overdue calls make room first: their returns are of no interest */
+static int test_many_open(void)
+{
+	struct trigger_engine *engine = engine_for(slow);
+	unsigned int i;
+
+	CHECK(engine);
+	for (i = 0; i < CALLS_MAX / 2; i++)
+		tell(engine, IN, i + 1, 1000);
+	tell(engine, TRIGGER_THREAD_ENDED, -2, 1200);
+	for (; i < CALLS_MAX + 10; i++)
+		tell(engine, IN, i + 1, 1200);
+	for (i = 0; i < CALLS_MAX + 10; i++)
+		tell(engine, OUT, i + 1, 1250);
+	trigger_engine__finish(engine);
+	CHECK(seen.nr == CALLS_MAX / 2);
+	CHECK(!trigger_engine__stats(engine).forgotten);
+	trigger_engine__delete(engine);
+	return TEST_OK;
+}
+
 /* A lost entry: the exit isn't that of the call before. The next call is seen again. */
 static int test_lost(void)
 {
@@ -366,16 +485,16 @@ static int test_two_rounds(void)
 
 	CHECK(engine);
 	tell_cpu(engine, OUT, 1, 1, 1200);
-	trigger_engine__end_round(engine);
+	trigger_engine__end_round(engine, 0);
 	tell_cpu(engine, IN, 1, 0, 1000);
 	tell_cpu(engine, IN, 2, 0, 1300);
 	CHECK(!seen.nr);
-	trigger_engine__end_round(engine);
+	trigger_engine__end_round(engine, 0);
 	CHECK(seen.nr == 1 && seen.fired[0].since == 1000 && seen.fired[0].time == 1200);
 	tell_cpu(engine, OUT, 2, 0, 1500);
-	trigger_engine__end_round(engine);
+	trigger_engine__end_round(engine, 0);
 	CHECK(seen.nr == 1);
-	trigger_engine__end_round(engine);
+	trigger_engine__end_round(engine, 0);
 	CHECK(seen.nr == 2 && seen.fired[1].since == 1300);
 	trigger_engine__delete(engine);
 	return TEST_OK;
@@ -388,15 +507,15 @@ static int test_forget(void)
 
 	CHECK(engine);
 	tell(engine, IN, 1, 10000);
-	trigger_engine__end_round(engine);
-	trigger_engine__end_round(engine);
+	trigger_engine__end_round(engine, 0);
+	trigger_engine__end_round(engine, 0);
 	tell(engine, OUT, 2, 10300);
 	trigger_engine__forget(engine);
 	tell_cpu(engine, OUT, 2, 1, 1200);
 	tell(engine, OUT, 1, 1300);
-	trigger_engine__end_round(engine);
+	trigger_engine__end_round(engine, 0);
 	tell_cpu(engine, IN, 2, 0, 1000);
-	trigger_engine__end_round(engine);
+	trigger_engine__end_round(engine, 0);
 	CHECK(seen.nr == 1 && seen.fired[0].tid == 2 && seen.fired[0].since == 1000);
 	trigger_engine__delete(engine);
 	return TEST_OK;
@@ -509,9 +628,11 @@ static struct machine_model {
 		int		cpu;
 	} threads[THREADS];
 	u64			time;
+	u64			newest;
 	int			next;
 	unsigned int		random;
 	unsigned int		migrated;
+	bool			has_clock;
 } model;
 
 static unsigned int rnd(unsigned int below)
@@ -529,12 +650,28 @@ static void record(unsigned int event, int thread)
 		.event = event, .pid = thread + 1, .tid = thread + 1, .cpu = cpu,
 		.time = model.time, .weight = 1,
 	};
+	model.newest = model.time;
+}
+
+/* Its last call is over, at the newest time: by a return, or because nothing more comes */
+static void end_call(int thread)
+{
+	u64 since = model.threads[thread].since[--model.threads[thread].depth];
+
+	if (model.newest - since > 100)
+		note(&wanted, "slow", thread + 1, model.newest, since, model.newest - since, false);
+}
+
+static void end_calls(int thread)
+{
+	while (model.threads[thread].depth)
+		end_call(thread);
 }
 
 static void end_thread(int thread)
 {
 	record(TRIGGER_THREAD_ENDED, thread);
-	model.threads[thread].depth = 0;
+	end_calls(thread);
 }
 
 static void enter(int thread)
@@ -545,11 +682,8 @@ static void enter(int thread)
 
 static void leave(int thread)
 {
-	u64 since = model.threads[thread].since[--model.threads[thread].depth];
-
 	record(OUT, thread);
-	if (model.time - since > 100)
-		note(&wanted, "slow", thread + 1, model.time, since, model.time - since);
+	end_call(thread);
 }
 
 static void run_thread(int thread)
@@ -580,10 +714,28 @@ static void read_one(struct trigger_engine *engine)
 	buffer->nr = 0;
 	model.next = (model.next + 1) % CPUS;
 	if (!model.next)
-		trigger_engine__end_round(engine);
+		trigger_engine__end_round(engine, model.has_clock ? model.time : 0);
 }
 
-static int test_moving(unsigned int seed, unsigned int read_each)
+/* Each call that was too long has fired once; if it was open, with a part of its time */
+static int check_fired(void)
+{
+	unsigned int i, nr_open = 0;
+
+	CHECK(seen.nr == wanted.nr);
+	for (i = 0; i < seen.nr; i++) {
+		const struct fired *fired = &seen.fired[i], *want = &wanted.fired[i];
+
+		CHECK(fired->tid == want->tid && fired->since == want->since);
+		CHECK(fired->value > 100 && fired->time == fired->since + fired->value);
+		CHECK(fired->open ? fired->value <= want->value : fired->value == want->value);
+		nr_open += fired->open;
+	}
+	CHECK(nr_open > 10 && nr_open < seen.nr - 10);
+	return TEST_OK;
+}
+
+static int test_moving(unsigned int seed, unsigned int read_each, bool has_clock)
 {
 	struct trigger_engine *engine = engine_for(slow);
 	unsigned int i;
@@ -591,6 +743,7 @@ static int test_moving(unsigned int seed, unsigned int read_each)
 	CHECK(engine);
 	memset(&model, 0, sizeof(model));
 	model.random = seed;
+	model.has_clock = has_clock;
 	model.time = 1000;
 	for (i = 0; i < STEPS; i++) {
 		run_thread(rnd(THREADS));
@@ -600,12 +753,14 @@ static int test_moving(unsigned int seed, unsigned int read_each)
 	for (i = 0; i < CPUS; i++)
 		read_one(engine);
 	trigger_engine__finish(engine);
+	for (i = 0; i < THREADS; i++)
+		end_calls(i);
 	qsort(wanted.fired, wanted.nr, sizeof(wanted.fired[0]), compare);
+	qsort(seen.fired, seen.nr, sizeof(seen.fired[0]), compare);
 
 	CHECK(model.migrated > 100);
 	CHECK(wanted.nr > 100 && wanted.nr < MAX_FIRED);
-	CHECK(seen.nr == wanted.nr);
-	CHECK(!memcmp(seen.fired, wanted.fired, seen.nr * sizeof(seen.fired[0])));
+	CHECK(!check_fired());
 	trigger_engine__delete(engine);
 	return TEST_OK;
 }
@@ -621,6 +776,10 @@ static int test__trigger_engine(struct test_suite *test __maybe_unused,
 	CHECK(!test_add());
 	CHECK(!test_calls());
 	CHECK(!test_thread_ended());
+	CHECK(!test_thread_ended_late());
+	CHECK(!test_open());
+	CHECK(!test_open_alone());
+	CHECK(!test_many_open());
 	CHECK(!test_no_thread());
 	CHECK(!test_two_triggers());
 	CHECK(!test_lost());
@@ -630,8 +789,9 @@ static int test__trigger_engine(struct test_suite *test __maybe_unused,
 	CHECK(!test_count());
 	CHECK(!test_window());
 	for (seed = 0; seed < 5; seed++) {
-		CHECK(!test_moving(seed, 3));
-		CHECK(!test_moving(seed, 100));
+		CHECK(!test_moving(seed, 3, false));
+		CHECK(!test_moving(seed, 3, true));
+		CHECK(!test_moving(seed, 100, true));
 	}
 	return TEST_OK;
 }

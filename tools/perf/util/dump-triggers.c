@@ -19,7 +19,9 @@
 #include "evsel.h"
 #include "evsel_config.h"
 #include "ring-dump.h"
+#include "time-utils.h"
 #include "trigger-engine.h"
+#include "trigger-socket.h"
 
 /*
  * So often the kernel's buffers are read. An event is in the engine after one period at
@@ -43,6 +45,9 @@ struct dump_triggers {
 	unsigned int		nr_evsels;
 	int			timer;
 
+	struct trigger_socket_opts socket_opts;
+	struct trigger_socket	*socket;
+
 	/* A record that goes on in the next piece: @used bytes of it are here */
 	size_t			used;
 	u64			record[RECORD_MAX / sizeof(u64)];
@@ -58,7 +63,8 @@ static size_t print_time(char *buf, size_t size, u64 ns)
 static size_t print_value(char *buf, size_t size, const struct trigger_firing *firing)
 {
 	if (firing->trigger->exit)
-		return scnprintf(buf, size, "%.6f ms", firing->value / (double)NSEC_PER_MSEC);
+		return scnprintf(buf, size, "%.6f ms%s", firing->value / (double)NSEC_PER_MSEC,
+				 firing->open ? " so far" : "");
 	return scnprintf(buf, size, "%" PRIu64 " times", firing->value);
 }
 
@@ -92,6 +98,38 @@ static void on_fired(void *priv, const struct trigger_firing *firing)
 	});
 }
 
+/* The time by the events' clock, if it is known: -k */
+static size_t print_now(char *buf, size_t size, struct evlist *evlist)
+{
+	const struct perf_event_attr *attr = &evlist__first(evlist)->core.attr;
+	struct timespec now;
+	size_t len;
+
+	if (!attr->use_clockid || clock_gettime(attr->clockid, &now))
+		return 0;
+	len = scnprintf(buf, size, " at ");
+	return len + print_time(buf + len, size - len, now.tv_sec * NSEC_PER_SEC + now.tv_nsec);
+}
+
+static const char *on_asked(void *priv, const char *name, const struct ucred *peer)
+{
+	struct dump_triggers *triggers = priv;
+	const struct dump_trigger *trigger = trigger_engine__find(triggers->engine, name);
+	char why[256];
+	size_t len;
+
+	if (!trigger || trigger->event)
+		return "there is no such trigger for the socket";
+	trigger_engine__asked(trigger);
+	len = scnprintf(why, sizeof(why), "trigger %s: %s: process %d of user %u", name,
+			trigger->condition, peer->pid, peer->uid);
+	print_now(why + len, sizeof(why) - len, triggers->evlist);
+	ring_dump__request_named(triggers->dump, &(struct dump_request){
+		.label = name, .why = why,
+	});
+	return NULL;
+}
+
 static struct dump_triggers *new_triggers(void)
 {
 	struct dump_triggers *triggers = zalloc(sizeof(*triggers));
@@ -105,21 +143,37 @@ static struct dump_triggers *new_triggers(void)
 	return triggers;
 }
 
+static int get_triggers(struct dump_triggers **triggers)
+{
+	if (!*triggers)
+		*triggers = new_triggers();
+	if (*triggers)
+		return 0;
+	pr_err("Not enough memory for triggers\n");
+	return -ENOMEM;
+}
+
 int dump_triggers__add(struct dump_triggers **triggers, const char *str)
 {
 	char error[256];
-	int err;
+	int err = get_triggers(triggers);
 
-	if (!*triggers)
-		*triggers = new_triggers();
-	if (!*triggers) {
-		pr_err("Not enough memory for triggers\n");
-		return -ENOMEM;
-	}
+	if (err)
+		return err;
 	err = trigger_engine__add((*triggers)->engine, str, error, sizeof(error));
 	if (err)
 		pr_err("--trigger '%s': %s\n", str, error);
 	return err;
+}
+
+int dump_triggers__set_socket(struct dump_triggers **triggers, const char *str)
+{
+	int err = get_triggers(triggers);
+
+	if (err)
+		return err;
+	trigger_socket_opts__exit(&(*triggers)->socket_opts);
+	return trigger_socket_opts__parse(&(*triggers)->socket_opts, str);
 }
 
 void dump_triggers__delete(struct dump_triggers *triggers)
@@ -128,6 +182,8 @@ void dump_triggers__delete(struct dump_triggers *triggers)
 		return;
 	if (triggers->timer >= 0)
 		close(triggers->timer);
+	trigger_socket__delete(triggers->socket);
+	trigger_socket_opts__exit(&triggers->socket_opts);
 	trigger_engine__delete(triggers->engine);
 	free(triggers->evsels);
 	free(triggers);
@@ -201,6 +257,32 @@ static int start_timer(struct dump_triggers *triggers)
 	return -errno;
 }
 
+/* Is there a trigger for the socket, and a socket for the trigger? */
+static int open_socket(struct dump_triggers *triggers)
+{
+	const struct trigger_socket_opts *opts = &triggers->socket_opts;
+	const struct dump_trigger *trigger;
+	unsigned int i;
+
+	for (i = 0; (trigger = trigger_engine__trigger(triggers->engine, i)); i++) {
+		if (!trigger->event)
+			break;
+	}
+	if (!trigger && !opts->path)
+		return 0;
+	if (!trigger) {
+		pr_err("--trigger-socket needs a trigger that it may fire: add --trigger NAME:socket\n");
+		return -EINVAL;
+	}
+	if (!opts->path) {
+		pr_err("Trigger %s needs the socket on which it is asked for: add --trigger-socket PATH\n",
+		       trigger->name);
+		return -EINVAL;
+	}
+	triggers->socket = trigger_socket__new(opts, on_asked, triggers);
+	return triggers->socket ? 0 : -EINVAL;
+}
+
 int dump_triggers__prepare(struct dump_triggers *triggers, struct evlist *evlist,
 			   struct ring_dump *dump)
 {
@@ -212,12 +294,18 @@ int dump_triggers__prepare(struct dump_triggers *triggers, struct evlist *evlist
 	triggers->dump = dump;
 	for (i = 0; !err && (name = trigger_engine__event(triggers->engine, i)); i++)
 		err = watch_all(triggers, name, i);
+	err = err ?: open_socket(triggers);
 	return err ?: start_timer(triggers);
 }
 
-int dump_triggers__timer_fd(const struct dump_triggers *triggers)
+int dump_triggers__poll(const struct dump_triggers *triggers)
 {
-	return triggers->timer;
+	int err = evlist__add_wakeup_eventfd(triggers->evlist, triggers->timer);
+
+	if (err >= 0 && triggers->socket)
+		err = evlist__add_wakeup_eventfd(triggers->evlist,
+						 trigger_socket__fd(triggers->socket));
+	return err;
 }
 
 static int process_sample(struct dump_triggers *triggers, union perf_event *event)
@@ -321,9 +409,11 @@ int dump_triggers__process(struct dump_triggers *triggers, const void *buf, size
 
 void dump_triggers__end_round(struct dump_triggers *triggers)
 {
-	u64 expirations;
+	u64 expirations, now = rdclock();
 
-	trigger_engine__end_round(triggers->engine);
+	trigger_engine__end_round(triggers->engine, now);
+	if (triggers->socket)
+		trigger_socket__serve(triggers->socket, now);
 	/* It has woken up perf, and there is nothing else to be done for it */
 	if (read(triggers->timer, &expirations, sizeof(expirations)) < 0 && errno != EAGAIN)
 		pr_debug("Failed to read the timer of triggers: %m\n");
@@ -337,6 +427,15 @@ void dump_triggers__finish(struct dump_triggers *triggers)
 void dump_triggers__forget(struct dump_triggers *triggers)
 {
 	trigger_engine__forget(triggers->engine);
+}
+
+static void print_socket_stats(const struct trigger_socket *socket)
+{
+	struct trigger_socket_stats stats = trigger_socket__stats(socket);
+
+	fprintf(stderr, "[ perf record: Trigger socket: %" PRIu64 " requests, %" PRIu64
+			" refused, %" PRIu64 " more came too often ]\n",
+		stats.acked, stats.nacked, stats.too_many);
 }
 
 void dump_triggers__print_stats(const struct dump_triggers *triggers)
@@ -354,4 +453,6 @@ void dump_triggers__print_stats(const struct dump_triggers *triggers)
 		fprintf(stderr, "[ perf record: Triggers have missed the ends of %" PRIu64
 				" calls, with %" PRIu64 " losses by the kernel ]\n",
 			stats.forgotten, stats.losses);
+	if (triggers->socket)
+		print_socket_stats(triggers->socket);
 }

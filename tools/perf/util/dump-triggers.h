@@ -7,7 +7,8 @@
  *
  * Looks at the records that go into the memory ring (ring-dump.h), tells the engine
  * (trigger-engine.h) those of the triggers' events, and requests a dump for each trigger
- * that fires. A timer has the buffers read even if no event wakes up perf.
+ * that fires. A timer has the buffers read even if no event wakes up perf. Other programs
+ * ask for a dump on a socket (trigger-socket.h), if there is one.
  */
 #include <linux/types.h>
 #include <stddef.h>
@@ -23,23 +24,28 @@ struct ring_dump;
  * Return 0, or -errno after a message.
  */
 int dump_triggers__add(struct dump_triggers **triggers, const char *str);
+/* Likewise that of --trigger-socket */
+int dump_triggers__set_socket(struct dump_triggers **triggers, const char *str);
 void dump_triggers__delete(struct dump_triggers *triggers);
 
 /**
  * dump_triggers__prepare - Before the events are opened
  *
  * Each event of a trigger has to be there. Of tracepoints every occurrence is recorded
- * then. Return 0, or -errno after a message.
+ * then. The socket listens. Return 0, or -errno after a message.
  */
 int dump_triggers__prepare(struct dump_triggers *triggers, struct evlist *evlist,
 			   struct ring_dump *dump);
 
-/* Poll this fd: when it is readable, the kernel's buffers are due to be read */
-int dump_triggers__timer_fd(const struct dump_triggers *triggers);
+/*
+ * Have perf poll for the timer, after which the kernel's buffers are due to be read, and
+ * for the socket. Return a negative value if that fails.
+ */
+int dump_triggers__poll(const struct dump_triggers *triggers);
 
 /* Records go into the ring, as given to ring_dump__append(). Return 0 or -errno. */
 int dump_triggers__process(struct dump_triggers *triggers, const void *buf, size_t size);
-/* All of the kernel's buffers have been read once */
+/* All of the kernel's buffers have been read once. Serves the socket, too. */
 void dump_triggers__end_round(struct dump_triggers *triggers);
 /* All has been read: request the dumps that are still due */
 void dump_triggers__finish(struct dump_triggers *triggers);

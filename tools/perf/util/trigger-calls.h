@@ -3,14 +3,16 @@
 #define __PERF_TRIGGER_CALLS_H 1
 
 /*
- * Calls that have begun and not returned, for triggers of perf record -M
+ * Calls that have begun and not returned, for one trigger of perf record -M
  *
- * A call is of a trigger and a thread. The last one that began is the first to
- * return, so nested and recursive calls have the right times. There are at most
- * CALLS_MAX: then the oldest is forgotten, and its return is ignored.
+ * The last call of a thread that began is the first to return, so nested and recursive
+ * calls have the right times. A call that takes too long is overdue: that is told once,
+ * and not again when it returns. There are at most CALLS_MAX: then one that is overdue,
+ * or the oldest, is forgotten, and its return is ignored.
  */
 #include <linux/types.h>
 #include <stdbool.h>
+#include "trigger-occurrence.h"
 
 struct trigger_calls;
 
@@ -19,18 +21,23 @@ struct trigger_calls;
 struct trigger_calls *trigger_calls__new(void);
 void trigger_calls__delete(struct trigger_calls *calls);
 
-/* A call begins. Return 0 or -ENOMEM. @thread: unique among those that are alive. */
-int trigger_calls__enter(struct trigger_calls *calls, unsigned int trigger, u64 thread,
-			 u64 time);
-/* It returns: true, and when it began in @since. False: the beginning isn't known. */
-bool trigger_calls__leave(struct trigger_calls *calls, unsigned int trigger, u64 thread,
+/* A call begins. Return 0 or -ENOMEM. */
+int trigger_calls__enter(struct trigger_calls *calls, const struct trigger_occurrence *entry);
+/*
+ * It returns: true, and when it began in @since. False: the beginning isn't known, or it
+ * was overdue.
+ */
+bool trigger_calls__leave(struct trigger_calls *calls, const struct trigger_occurrence *exit,
 			  u64 *since);
+/* The entry of a call that began before @time and becomes overdue now, or NULL */
+const struct trigger_occurrence *trigger_calls__overdue(struct trigger_calls *calls, u64 time);
 /* The thread has ended: its calls never return, and another one can have its id */
-void trigger_calls__end_thread(struct trigger_calls *calls, u64 thread);
+void trigger_calls__end_thread(struct trigger_calls *calls,
+			       const struct trigger_occurrence *end);
 /* Forget all calls */
 void trigger_calls__clear(struct trigger_calls *calls);
 
-/* How many there are, and how many were forgotten for lack of room */
+/* How many there are without the overdue ones, and how many were forgotten for lack of room */
 unsigned int trigger_calls__nr(const struct trigger_calls *calls);
 u64 trigger_calls__nr_forgotten(const struct trigger_calls *calls);
 

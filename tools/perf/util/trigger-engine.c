@@ -10,11 +10,12 @@
 #include "trigger-engine.h"
 #include "trigger-window.h"
 
-/* @event, @exit: numbers of its events, NO_EVENT if there is none */
+/* @event, @exit: numbers of its events, NO_EVENT if there is none. @calls: of a pair. */
 struct watched {
 	struct dump_trigger	trigger;
 	unsigned int		event;
 	unsigned int		exit;
+	struct trigger_calls	*calls;
 	struct trigger_window	window;
 	u64			nr_fired;
 };
@@ -34,15 +35,19 @@ struct trigger_engine {
 	unsigned int		nr_watched;
 	char			**events;
 	unsigned int		nr_events;
-	struct trigger_calls	*calls;
 
-	/* What isn't known to be complete; the newest time of earlier rounds, and of all */
+	/*
+	 * What isn't known to be complete; up to when it is when the next round ends; the
+	 * newest time of all, that of the last round, and when that one ended
+	 */
 	struct pending		*pending;
 	size_t			nr_pending;
 	size_t			size;
 	u64			nr;
 	u64			complete;
 	u64			newest;
+	u64			noted;
+	u64			noted_at;
 
 	struct trigger_stats	stats;
 };
@@ -55,11 +60,6 @@ struct trigger_engine *trigger_engine__new(trigger_fired_t fired, void *priv)
 		return NULL;
 	engine->fired = fired;
 	engine->priv = priv;
-	engine->calls = trigger_calls__new();
-	if (!engine->calls) {
-		trigger_engine__delete(engine);
-		return NULL;
-	}
 	return engine;
 }
 
@@ -71,11 +71,11 @@ void trigger_engine__delete(struct trigger_engine *engine)
 		return;
 	for (i = 0; i < engine->nr_watched; i++) {
 		dump_trigger__exit(&engine->watched[i].trigger);
+		trigger_calls__delete(engine->watched[i].calls);
 		trigger_window__exit(&engine->watched[i].window);
 	}
 	for (i = 0; i < engine->nr_events; i++)
 		free(engine->events[i]);
-	trigger_calls__delete(engine->calls);
 	free(engine->watched);
 	free(engine->events);
 	free(engine->pending);
@@ -118,6 +118,11 @@ static int add(struct trigger_engine *engine, const struct dump_trigger *trigger
 	if (!watched)
 		return -ENOMEM;
 	engine->watched = watched;
+	if (trigger->exit) {
+		new.calls = trigger_calls__new();
+		if (!new.calls)
+			return -ENOMEM;
+	}
 	watched[engine->nr_watched++] = new;
 	return 0;
 }
@@ -166,58 +171,105 @@ const struct dump_trigger *trigger_engine__find(const struct trigger_engine *eng
 	return NULL;
 }
 
+static struct watched *watched_of(const struct dump_trigger *trigger)
+{
+	return container_of(trigger, struct watched, trigger);
+}
+
+void trigger_engine__asked(const struct dump_trigger *trigger)
+{
+	watched_of(trigger)->nr_fired++;
+}
+
 u64 trigger_engine__nr_fired(const struct dump_trigger *trigger)
 {
-	return container_of(trigger, struct watched, trigger)->nr_fired;
+	return watched_of(trigger)->nr_fired;
 }
 
 struct trigger_stats trigger_engine__stats(const struct trigger_engine *engine)
 {
 	struct trigger_stats stats = engine->stats;
+	unsigned int i;
 
-	stats.forgotten += trigger_calls__nr_forgotten(engine->calls);
+	for (i = 0; i < engine->nr_watched; i++) {
+		if (engine->watched[i].calls)
+			stats.forgotten += trigger_calls__nr_forgotten(engine->watched[i].calls);
+	}
 	return stats;
 }
 
 static void fire(struct trigger_engine *engine, struct watched *watched,
-		 const struct trigger_occurrence *what, u64 since, u64 value)
+		 const struct trigger_firing *firing)
 {
-	struct trigger_firing firing = {
-		.trigger = &watched->trigger, .last = *what, .since = since, .value = value,
-	};
-
 	watched->nr_fired++;
-	engine->fired(engine->priv, &firing);
-}
-
-/* There is an idle thread on each CPU, and all of them are number 0 */
-static u64 thread_of(const struct trigger_occurrence *what)
-{
-	return what->tid ? (u32)what->tid : (u64)(u32)(what->cpu + 1) << 32;
+	engine->fired(engine->priv, firing);
 }
 
 static void forget_calls(struct trigger_engine *engine)
 {
-	engine->stats.forgotten += trigger_calls__nr(engine->calls);
-	trigger_calls__clear(engine->calls);
+	unsigned int i;
+
+	for (i = 0; i < engine->nr_watched; i++) {
+		struct trigger_calls *calls = engine->watched[i].calls;
+
+		if (!calls)
+			continue;
+		engine->stats.forgotten += trigger_calls__nr(calls);
+		trigger_calls__clear(calls);
+	}
 }
 
-static void enter(struct trigger_engine *engine, unsigned int nr,
+static void leave(struct trigger_engine *engine, struct watched *watched,
 		  const struct trigger_occurrence *what)
 {
-	if (trigger_calls__enter(engine->calls, nr, thread_of(what), what->time))
-		engine->stats.forgotten++;
-}
-
-static void leave(struct trigger_engine *engine, unsigned int nr,
-		  const struct trigger_occurrence *what)
-{
-	struct watched *watched = &engine->watched[nr];
 	u64 since;
 
-	if (trigger_calls__leave(engine->calls, nr, thread_of(what), &since) &&
-	    what->time - since > watched->trigger.longer)
-		fire(engine, watched, what, since, what->time - since);
+	if (!trigger_calls__leave(watched->calls, what, &since) ||
+	    what->time - since <= watched->trigger.longer)
+		return;
+	fire(engine, watched, &(struct trigger_firing){
+		.trigger = &watched->trigger, .last = *what, .since = since,
+		.value = what->time - since,
+	});
+}
+
+static void fire_overdue_of(struct trigger_engine *engine, struct watched *watched, u64 time)
+{
+	const struct trigger_occurrence *entry;
+	u64 longer = watched->trigger.longer;
+
+	if (!watched->calls || time <= longer)
+		return;
+	while ((entry = trigger_calls__overdue(watched->calls, time - longer))) {
+		struct trigger_firing firing = {
+			.trigger = &watched->trigger, .last = *entry, .since = entry->time,
+			.value = time - entry->time, .open = true,
+		};
+
+		firing.last.time = time;
+		fire(engine, watched, &firing);
+	}
+}
+
+/* All that occurred up to @time has been processed: what is open was open then */
+static void fire_overdue(struct trigger_engine *engine, u64 time)
+{
+	unsigned int i;
+
+	for (i = 0; i < engine->nr_watched; i++)
+		fire_overdue_of(engine, &engine->watched[i], time);
+}
+
+/* Its calls last until now, and not longer */
+static void end_thread(struct trigger_engine *engine, const struct trigger_occurrence *what)
+{
+	unsigned int i;
+
+	fire_overdue(engine, what->time);
+	for (i = 0; i < engine->nr_watched; i++) {
+		if (engine->watched[i].calls)
+			trigger_calls__end_thread(engine->watched[i].calls, what);
+	}
 }
 
 /* Those that have fired it once don't count for the next time */
@@ -230,24 +282,25 @@ static void count(struct trigger_engine *engine, struct watched *watched,
 		return;
 	if (window->sum < watched->trigger.count)
 		return;
-	fire(engine, watched, what, trigger_window__since(window), window->sum);
+	fire(engine, watched, &(struct trigger_firing){
+		.trigger = &watched->trigger, .last = *what,
+		.since = trigger_window__since(window), .value = window->sum,
+	});
 	trigger_window__clear(window);
 }
 
 /* The kernel has no number any more for a thread that ends, but a negative one: no calls */
-static void occurred(struct trigger_engine *engine, unsigned int nr,
+static void occurred(struct trigger_engine *engine, struct watched *watched,
 		     const struct trigger_occurrence *what)
 {
-	struct watched *watched = &engine->watched[nr];
-
 	if (what->event == watched->event && watched->exit == NO_EVENT)
 		count(engine, watched, what);
 	else if (what->tid < 0)
 		return;
 	else if (what->event == watched->event)
-		enter(engine, nr, what);
+		engine->stats.forgotten += !!trigger_calls__enter(watched->calls, what);
 	else if (what->event == watched->exit)
-		leave(engine, nr, what);
+		leave(engine, watched, what);
 }
 
 static void process(struct trigger_engine *engine, const struct trigger_occurrence *what)
@@ -256,7 +309,7 @@ static void process(struct trigger_engine *engine, const struct trigger_occurren
 
 	switch (what->event) {
 	case TRIGGER_THREAD_ENDED:
-		trigger_calls__end_thread(engine->calls, thread_of(what));
+		end_thread(engine, what);
 		break;
 	case TRIGGER_LOST:
 		engine->stats.losses++;
@@ -264,7 +317,7 @@ static void process(struct trigger_engine *engine, const struct trigger_occurren
 		break;
 	default:
 		for (i = 0; i < engine->nr_watched; i++)
-			occurred(engine, i, what);
+			occurred(engine, &engine->watched[i], what);
 	}
 }
 
@@ -291,6 +344,7 @@ void trigger_engine__forget(struct trigger_engine *engine)
 	engine->nr_pending = 0;
 	engine->complete = 0;
 	engine->newest = 0;
+	engine->noted = 0;
 }
 
 int trigger_engine__occurred(struct trigger_engine *engine,
@@ -328,15 +382,33 @@ static void process_until(struct trigger_engine *engine, u64 time)
 		engine->nr_pending * sizeof(*engine->pending));
 }
 
-void trigger_engine__end_round(struct trigger_engine *engine)
+/*
+ * A lower bound of the time by the events' clock, @now. An event that was read isn't newer
+ * than that. If no newer one is read, the time that passes is known by the other clock.
+ */
+static u64 time_by(struct trigger_engine *engine, u64 now)
+{
+	u64 passed;
+
+	if (engine->newest != engine->noted) {
+		engine->noted = engine->newest;
+		engine->noted_at = now;
+	}
+	passed = now - engine->noted_at;
+	return engine->noted ? engine->noted + passed - passed / 1000 : 0;
+}
+
+void trigger_engine__end_round(struct trigger_engine *engine, u64 now)
 {
 	if (engine->nr_pending)
 		process_until(engine, engine->complete);
-	engine->complete = engine->newest;
+	fire_overdue(engine, engine->complete);
+	engine->complete = max(engine->complete, time_by(engine, now));
 }
 
 void trigger_engine__finish(struct trigger_engine *engine)
 {
 	if (engine->nr_pending)
 		process_until(engine, UINT64_MAX);
+	fire_overdue(engine, engine->newest);
 }

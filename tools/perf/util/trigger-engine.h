@@ -11,49 +11,37 @@
  * than the newest of all earlier rounds is complete when a round ends: it was in a
  * buffer before that newest one was read, and all buffers have been read since.
  *
+ * A call that doesn't return fires its trigger as soon as it is known to be open for too
+ * long. The time of the newest event and what has passed on another clock since then tell
+ * how late it is, even if nothing occurs.
+ *
  * Where something may be missing, because the kernel has lost records, all calls are
  * forgotten that had begun by then: an exit must not meet the entry of another call.
  *
  * It has no types of the tool. Not for several threads.
  */
 #include <linux/types.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include "trigger-occurrence.h"
 #include "trigger-parse.h"
 
 struct trigger_engine;
 
-/* In place of an event's number: a thread has ended, and the kernel has lost records */
-#define TRIGGER_THREAD_ENDED	(~0U)
-#define TRIGGER_LOST		(~0U - 1)
-
-/**
- * struct trigger_occurrence - Something that was recorded
- * @event:	its number, see trigger_engine__event(), or one of the above
- * @pid, @tid:	the thread
- * @cpu:	-1 if it isn't known
- * @time:	in nanoseconds
- * @weight:	so often has it occurred: a sample's period
- */
-struct trigger_occurrence {
-	unsigned int	event;
-	int		pid;
-	int		tid;
-	int		cpu;
-	u64		time;
-	u64		weight;
-};
-
 /**
  * struct trigger_firing - A trigger fires
- * @last:	what fires it
+ * @last:	what fires it. If @open, the entry of the call, at the time at which it is
+ *		known to be too long.
  * @since:	when the call began, or the first of several occurrences was
  * @value:	how long the call took, or how often the event has occurred
+ * @open:	the call hasn't returned yet
  */
 struct trigger_firing {
 	const struct dump_trigger	*trigger;
 	struct trigger_occurrence	last;
 	u64				since;
 	u64				value;
+	bool				open;
 };
 
 /**
@@ -92,13 +80,18 @@ const struct dump_trigger *trigger_engine__find(const struct trigger_engine *eng
 /* In the order of reading. Return 0 or -ENOMEM: it is missing then, as if lost. */
 int trigger_engine__occurred(struct trigger_engine *engine,
 			     const struct trigger_occurrence *occurrence);
-/* All buffers have been read once more: fire what fires */
-void trigger_engine__end_round(struct trigger_engine *engine);
+/*
+ * All buffers have been read once more: fire what fires. @now: in nanoseconds, by a clock
+ * that nobody sets, of less than one per mille more or less than that of the events
+ */
+void trigger_engine__end_round(struct trigger_engine *engine, u64 now);
 /* There is nothing more to come */
 void trigger_engine__finish(struct trigger_engine *engine);
 /* The clock was set back: forget what is under way */
 void trigger_engine__forget(struct trigger_engine *engine);
 
+/* The trigger, one of an engine's without an event, fires: somebody has asked for it */
+void trigger_engine__asked(const struct dump_trigger *trigger);
 /* How often has the trigger, one of an engine's, fired? */
 u64 trigger_engine__nr_fired(const struct dump_trigger *trigger);
 struct trigger_stats trigger_engine__stats(const struct trigger_engine *engine);

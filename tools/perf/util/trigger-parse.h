@@ -10,6 +10,7 @@
  *	EVENT				it occurs
  *	EVENT,count=N,within=TIME	it occurs N times within TIME
  *	ENTRY..EXIT,longer=TIME		a thread takes longer than TIME from ENTRY to EXIT
+ *	socket				a program asks for it, see trigger-socket.h
  */
 #include <linux/types.h>
 #include <stddef.h>
@@ -21,7 +22,7 @@
  * struct dump_trigger - A trigger
  * @name:	what the user calls it
  * @condition:	as it was written
- * @event:	the event that occurs, or the entry of a pair
+ * @event:	the event that occurs, or the entry of a pair; NULL: a program asks
  * @exit:	the other one of a pair, else NULL
  * @longer:	nanoseconds that a pair must exceed
  * @count:	so many occurrences of @event, 1 if no number was given

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The socket on which programs fire a trigger of perf record -M.
+ *
+ * Expected: one line in, one line back, whatever programs write and however slowly; the
+ * file has the rights that were asked for; a stale file is replaced, another is not. A
+ * socket that waits for a program hangs here.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <linux/kernel.h>
+#include <linux/time64.h>
+#include "debug.h"
+#include "tests.h"
+#include "trigger-parse.h"
+#include "trigger-socket.h"
+#include "uid-rate.h"
+
+#define CHECK(cond)	TEST_ASSERT_VAL(#cond, cond)
+
+/* The time at which the tests serve the socket. Each begins much later than the last. */
+static u64 now = NSEC_PER_SEC;
+
+static char dir[] = "/tmp/perf-trigger-socket-XXXXXX";
+static struct sockaddr_un addr = { .sun_family = AF_UNIX };
+
+/* What was asked for last, by whom, and how often */
+static struct {
+	char		name[DUMP_TRIGGER_MAX_NAME + 1];
+	struct ucred	peer;
+	unsigned int	nr;
+} last;
+
+static const char *on_asked(void *priv, const char *name, const struct ucred *peer)
+{
+	strncpy(last.name, name, DUMP_TRIGGER_MAX_NAME);
+	last.peer = *peer;
+	last.nr++;
+	return strcmp(name, priv) ? "there is none" : NULL;
+}
+
+/* A socket with @terms behind its path, on which "app" can be asked for */
+static struct trigger_socket *socket_with(const char *terms)
+{
+	struct trigger_socket_opts opts;
+	struct trigger_socket *sock;
+	char str[256];
+
+	now += 1000 * NSEC_PER_SEC;
+	last.nr = 0;
+	snprintf(str, sizeof(str), "%s%s", addr.sun_path, terms);
+	if (trigger_socket_opts__parse(&opts, str))
+		return NULL;
+	sock = trigger_socket__new(&opts, on_asked, "app");
+	trigger_socket_opts__exit(&opts);
+	return sock;
+}
+
+static int connect_to(void)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&addr, sizeof(addr))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Is @text the answer, and the end of what there is to read? */
+static bool answers(int fd, const char *text)
+{
+	char line[256];
+	ssize_t n = recv(fd, line, sizeof(line) - 1, MSG_DONTWAIT);
+
+	line[max(n, (ssize_t)0)] = '\0';
+	if (n > 0 && !strcmp(line, text) && !recv(fd, line, 1, MSG_DONTWAIT))
+		return true;
+	pr_debug("answer '%s', not '%s'\n", line, text);
+	return false;
+}
+
+static bool is_open(int fd)
+{
+	char c;
+
+	return recv(fd, &c, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
+/* Is @text the answer to @size bytes of @line, sent at once? */
+static bool asks(struct trigger_socket *sock, const char *line, size_t size, const char *text)
+{
+	int fd = connect_to();
+	bool ok = fd >= 0 && send(fd, line, size, 0) == (ssize_t)size;
+
+	trigger_socket__serve(sock, now);
+	ok = ok && answers(fd, text);
+	close(fd);
+	return ok;
+}
+
+static unsigned int nr_fds(void)
+{
+	DIR *fds = opendir("/proc/self/fd");
+	unsigned int nr = 0;
+
+	while (fds && readdir(fds))
+		nr++;
+	if (fds)
+		closedir(fds);
+	return nr;
+}
+
+/* ---- the option */
+
+static int test_parse(void)
+{
+	static const char *const bad[] = {
+		"", ",mode=600", "/x,mode=", "/x,mode=8", "/x,mode=1777", "/x,mode=-1", "/x,mode=6x",
+		"/x,group=", "/x,group=no such group", "/x,group=4294967295", "/x,owner=0", "/x,",
+	};
+	struct trigger_socket_opts opts;
+	char path[sizeof(addr.sun_path) + 1];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		CHECK(trigger_socket_opts__parse(&opts, bad[i]) == -EINVAL);
+		CHECK(!opts.path);
+	}
+	memset(path, 'x', sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	CHECK(trigger_socket_opts__parse(&opts, path) == -EINVAL);
+	path[sizeof(path) - 2] = '\0';
+	CHECK(!trigger_socket_opts__parse(&opts, path));
+	CHECK(opts.mode == 0600 && opts.gid == (gid_t)-1 && !strcmp(opts.path, path));
+	trigger_socket_opts__exit(&opts);
+	CHECK(!trigger_socket_opts__parse(&opts, "/x,group=17"));
+	CHECK(opts.mode == 0660 && opts.gid == 17);
+	trigger_socket_opts__exit(&opts);
+	CHECK(!trigger_socket_opts__parse(&opts, "/x,mode=0622,group=0"));
+	CHECK(opts.mode == 0622 && !opts.gid && !strcmp(opts.path, "/x"));
+	trigger_socket_opts__exit(&opts);
+	return TEST_OK;
+}
+
+/* ---- the file */
+
+/* The rights are those of the option, not those that the mask leaves */
+static int test_rights(void)
+{
+	gid_t gid = geteuid() ? getegid() : 12345;
+	mode_t mask = umask(0077);
+	struct trigger_socket *sock;
+	char terms[64];
+	struct stat st;
+
+	sock = socket_with("");
+	CHECK(sock && !lstat(addr.sun_path, &st));
+	CHECK(S_ISSOCK(st.st_mode) && (st.st_mode & 07777) == 0600);
+	trigger_socket__delete(sock);
+	CHECK(lstat(addr.sun_path, &st) && errno == ENOENT);
+
+	snprintf(terms, sizeof(terms), ",mode=626,group=%u", gid);
+	sock = socket_with(terms);
+	CHECK(sock && !lstat(addr.sun_path, &st));
+	CHECK((st.st_mode & 07777) == 0626 && st.st_gid == gid);
+	trigger_socket__delete(sock);
+	CHECK(umask(mask) == 0077);
+	return TEST_OK;
+}
+
+/* What a killed perf has left is replaced, but nothing else */
+static int test_other_file(void)
+{
+	struct trigger_socket *sock;
+	struct stat st;
+	int fd;
+
+	fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	CHECK(fd >= 0 && !bind(fd, (struct sockaddr *)&addr, sizeof(addr)) && !listen(fd, 1));
+	CHECK(!socket_with(""));
+	CHECK(!lstat(addr.sun_path, &st));
+	close(fd);
+	sock = socket_with("");
+	CHECK(sock && asks(sock, "app\n", 4, "ack app\n"));
+	/* Another session, which must not take this one's */
+	CHECK(!socket_with(""));
+	CHECK(asks(sock, "app\n", 4, "ack app\n"));
+
+	/* Another file in its place isn't removed at the end */
+	CHECK(!unlink(addr.sun_path));
+	fd = open(addr.sun_path, O_CREAT | O_EXCL | O_RDWR, 0600);
+	CHECK(fd >= 0);
+	close(fd);
+	trigger_socket__delete(sock);
+	CHECK(!lstat(addr.sun_path, &st) && S_ISREG(st.st_mode));
+	CHECK(!socket_with(""));
+	CHECK(!lstat(addr.sun_path, &st) && S_ISREG(st.st_mode));
+	CHECK(!unlink(addr.sun_path));
+	return TEST_OK;
+}
+
+/* ---- one line in, one line back */
+
+static int test_lines(void)
+{
+	struct trigger_socket *sock = socket_with("");
+	char line[DUMP_TRIGGER_MAX_NAME + 2];
+
+	CHECK(sock);
+	CHECK(asks(sock, "app\n", 4, "ack app\n"));
+	CHECK(last.nr == 1 && !strcmp(last.name, "app"));
+	CHECK(last.peer.pid == getpid() && last.peer.uid == geteuid());
+	CHECK(asks(sock, "other\n", 6, "nack there is none\n"));
+	CHECK(asks(sock, "\n", 1, "nack there is none\n"));
+	CHECK(asks(sock, "app\nother\n", 10, "ack app\n"));
+	/* What isn't text: not a name, and neither the end of one */
+	CHECK(asks(sock, "\e[2J\0x\n", 7, "nack there is none\n"));
+	CHECK(last.nr == 5);
+
+	memset(line, 'x', sizeof(line));
+	line[sizeof(line) - 1] = '\n';
+	CHECK(asks(sock, line + 1, sizeof(line) - 1, "nack there is none\n"));
+	CHECK(strlen(last.name) == DUMP_TRIGGER_MAX_NAME && last.nr == 6);
+	CHECK(asks(sock, line, sizeof(line), "nack the line is too long\n") && last.nr == 6);
+	CHECK(trigger_socket__stats(sock).acked == 2 && trigger_socket__stats(sock).nacked == 5);
+	trigger_socket__delete(sock);
+	return TEST_OK;
+}
+
+static int test_pieces(void)
+{
+	struct trigger_socket *sock = socket_with("");
+	int fd = connect_to();
+
+	CHECK(sock && fd >= 0);
+	trigger_socket__serve(sock, now);
+	CHECK(send(fd, "a", 1, 0) == 1);
+	trigger_socket__serve(sock, now);
+	CHECK(send(fd, "pp", 2, 0) == 2);
+	trigger_socket__serve(sock, now);
+	CHECK(is_open(fd) && !last.nr);
+	CHECK(send(fd, "\n", 1, 0) == 1);
+	trigger_socket__serve(sock, now);
+	CHECK(answers(fd, "ack app\n"));
+	close(fd);
+
+	/* The end of what it writes is the end of the line, too; but nothing is no line */
+	fd = connect_to();
+	CHECK(fd >= 0 && send(fd, "app", 3, 0) == 3 && !shutdown(fd, SHUT_WR));
+	trigger_socket__serve(sock, now);
+	trigger_socket__serve(sock, now);
+	CHECK(answers(fd, "ack app\n"));
+	close(fd);
+	fd = connect_to();
+	CHECK(fd >= 0 && !shutdown(fd, SHUT_WR));
+	trigger_socket__serve(sock, now);
+	CHECK(answers(fd, "nack there is no line\n") && last.nr == 2);
+	close(fd);
+
+	/* Gone before the answer */
+	fd = connect_to();
+	CHECK(fd >= 0 && send(fd, "app\n", 4, 0) == 4);
+	close(fd);
+	trigger_socket__serve(sock, now);
+	CHECK(last.nr == 3 && trigger_socket__stats(sock).acked == 3);
+	trigger_socket__delete(sock);
+	return TEST_OK;
+}
+
+/* ---- programs that are slow, silent, or many */
+
+static int test_slow(void)
+{
+	struct trigger_socket *sock = socket_with("");
+	int silent = connect_to(), slow = connect_to();
+	u64 end = now + TRIGGER_SOCKET_TIME;
+
+	CHECK(sock && silent >= 0 && slow >= 0);
+	trigger_socket__serve(sock, now);
+	CHECK(send(slow, "a", 1, 0) == 1);
+	now = end - 1;
+	trigger_socket__serve(sock, now);
+	CHECK(is_open(silent) && is_open(slow));
+	CHECK(asks(sock, "app\n", 4, "ack app\n"));
+	now = end;
+	CHECK(send(slow, "p", 1, 0) == 1);
+	trigger_socket__serve(sock, now);
+	CHECK(answers(silent, "nack it took too long to write a line\n"));
+	CHECK(answers(slow, "nack it took too long to write a line\n"));
+	close(silent);
+	close(slow);
+	trigger_socket__delete(sock);
+	return TEST_OK;
+}
+
+/* However many are silent, the next one is served at once */
+static int test_many(void)
+{
+	struct trigger_socket *sock = socket_with("");
+	int silent[3 * TRIGGER_SOCKET_CLIENTS];
+	unsigned int i, fds = nr_fds();
+
+	CHECK(sock);
+	for (i = 0; i < ARRAY_SIZE(silent); i++) {
+		silent[i] = connect_to();
+		CHECK(silent[i] >= 0);
+		trigger_socket__serve(sock, now);
+	}
+	CHECK(nr_fds() == fds + ARRAY_SIZE(silent) + TRIGGER_SOCKET_CLIENTS);
+	CHECK(answers(silent[0], "nack too many programs are connected\n"));
+	CHECK(is_open(silent[ARRAY_SIZE(silent) - 1]));
+	for (i = 0; i < ARRAY_SIZE(silent); i++)
+		close(silent[i]);
+	trigger_socket__serve(sock, now);
+	CHECK(nr_fds() == fds);
+	/* They have used up the user's requests */
+	CHECK(asks(sock, "app\n", 4, "nack too many requests of this user: try again later\n"));
+	now += UID_RATE_PERIOD;
+	CHECK(asks(sock, "app\n", 4, "ack app\n"));
+	trigger_socket__delete(sock);
+	return TEST_OK;
+}
+
+static int test_rate(void)
+{
+	static const char too_many[] = "nack too many requests of this user: try again later\n";
+	struct trigger_socket *sock = socket_with("");
+	unsigned int i;
+
+	CHECK(sock);
+	for (i = 0; i < UID_RATE_BURST; i++)
+		CHECK(asks(sock, "app\n", 4, "ack app\n"));
+	CHECK(asks(sock, "app\n", 4, too_many) && asks(sock, "app\n", 4, too_many));
+	now += UID_RATE_PERIOD;
+	CHECK(asks(sock, "no\n", 3, "nack there is none\n"));
+	CHECK(asks(sock, "app\n", 4, too_many));
+	CHECK(last.nr == UID_RATE_BURST + 1);
+	CHECK(trigger_socket__stats(sock).too_many == 3);
+	trigger_socket__delete(sock);
+	return TEST_OK;
+}
+
+/* Each user has a bucket, and a new one the bucket that is full first */
+static int test_users(void)
+{
+	static struct uid_rate rate;
+	u64 time = 5 * NSEC_PER_SEC;
+	unsigned int i;
+
+	for (i = 0; i < UID_RATE_BURST; i++)
+		CHECK(uid_rate__take(&rate, 0, time));
+	CHECK(!uid_rate__take(&rate, 0, time));
+	for (i = 1; i < UID_RATE_USERS; i++)
+		CHECK(uid_rate__take(&rate, i, time + i));
+	CHECK(!uid_rate__take(&rate, 0, time));
+	/* User 1 loses the bucket, user 2 doesn't */
+	CHECK(uid_rate__take(&rate, UID_RATE_USERS, time + 100));
+	for (i = 1; i < UID_RATE_BURST; i++)
+		CHECK(uid_rate__take(&rate, 2, time + 100));
+	CHECK(!uid_rate__take(&rate, 2, time + 100));
+	CHECK(!uid_rate__take(&rate, 0, time + UID_RATE_PERIOD - 1));
+	CHECK(uid_rate__take(&rate, 0, time + UID_RATE_PERIOD));
+	/* No more than a full bucket, however long nobody asks */
+	time += 1000 * NSEC_PER_SEC;
+	for (i = 0; i < UID_RATE_BURST; i++)
+		CHECK(uid_rate__take(&rate, 0, time));
+	CHECK(!uid_rate__take(&rate, 0, time));
+	return TEST_OK;
+}
+
+static int test_all(void)
+{
+	CHECK(!test_parse());
+	CHECK(!test_rights());
+	CHECK(!test_other_file());
+	CHECK(!test_lines());
+	CHECK(!test_pieces());
+	CHECK(!test_slow());
+	CHECK(!test_many());
+	CHECK(!test_rate());
+	CHECK(!test_users());
+	return TEST_OK;
+}
+
+static int test__trigger_socket(struct test_suite *test __maybe_unused,
+				int subtest __maybe_unused)
+{
+	int ret;
+
+	CHECK(mkdtemp(dir));
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/socket", dir);
+	ret = test_all();
+	unlink(addr.sun_path);
+	rmdir(dir);
+	return ret;
+}
+
+DEFINE_SUITE("Socket for triggers of the memory ring", trigger_socket);

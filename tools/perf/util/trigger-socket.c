@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A socket on which programs fire a trigger of perf record -M; see trigger-socket.h */
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <linux/kernel.h>
+#include <linux/zalloc.h>
+#include "debug.h"
+#include "trigger-parse.h"
+#include "trigger-socket.h"
+#include "trigger-socket-file.h"
+#include "uid-rate.h"
+
+/* @deadline: for its line; @used bytes of the line are here */
+struct client {
+	int		fd;
+	struct ucred	peer;
+	u64		deadline;
+	size_t		used;
+	char		line[DUMP_TRIGGER_MAX_NAME + 1];
+};
+
+/* @clients: @nr of them, the oldest first. @epoll: of them and of @file. */
+struct trigger_socket {
+	struct trigger_socket_file	file;
+	int				epoll;
+	trigger_socket_asked_t		asked;
+	void				*priv;
+	struct client			clients[TRIGGER_SOCKET_CLIENTS];
+	unsigned int			nr;
+	struct uid_rate			rate;
+	struct trigger_socket_stats	stats;
+};
+
+static int watch(struct trigger_socket *sock, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	return epoll_ctl(sock->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+struct trigger_socket *trigger_socket__new(const struct trigger_socket_opts *opts,
+					   trigger_socket_asked_t asked, void *priv)
+{
+	struct trigger_socket *sock = zalloc(sizeof(*sock));
+
+	if (!sock) {
+		pr_err("Not enough memory for --trigger-socket\n");
+		return NULL;
+	}
+	sock->asked = asked;
+	sock->priv = priv;
+	sock->epoll = -1;
+	if (trigger_socket_file__open(&sock->file, opts))
+		goto error;
+	sock->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (sock->epoll >= 0 && !watch(sock, sock->file.fd))
+		return sock;
+	pr_err("Failed to poll --trigger-socket: %m\n");
+error:
+	trigger_socket__delete(sock);
+	return NULL;
+}
+
+void trigger_socket__delete(struct trigger_socket *sock)
+{
+	unsigned int i;
+
+	if (!sock)
+		return;
+	for (i = 0; i < sock->nr; i++)
+		close(sock->clients[i].fd);
+	if (sock->epoll >= 0)
+		close(sock->epoll);
+	trigger_socket_file__close(&sock->file);
+	free(sock);
+}
+
+int trigger_socket__fd(const struct trigger_socket *sock)
+{
+	return sock->epoll;
+}
+
+struct trigger_socket_stats trigger_socket__stats(const struct trigger_socket *sock)
+{
+	return sock->stats;
+}
+
+/* The buffer of a new connection has room for a line, else the program doesn't read it */
+static void answer(const struct client *client, const char *tag, const char *text)
+{
+	char line[256];
+	int len = scnprintf(line, sizeof(line), "%s %s\n", tag, text);
+
+	if (send(client->fd, line, len, MSG_DONTWAIT | MSG_NOSIGNAL) < len)
+		pr_debug("Failed to answer process %d on the trigger socket\n", client->peer.pid);
+}
+
+/* What the program wrote goes to a terminal */
+static void log_refusal(const struct client *client, const char *why)
+{
+	char text[sizeof(client->line) + 1];
+	size_t i;
+
+	for (i = 0; i < client->used; i++)
+		text[i] = isprint((unsigned char)client->line[i]) ? client->line[i] : '?';
+	text[i] = '\0';
+	pr_warning("Trigger socket: refused '%s' of process %d, user %u: %s\n", text,
+		   client->peer.pid, client->peer.uid, why);
+}
+
+static void refuse(struct trigger_socket *sock, struct client *client, u64 now, const char *why)
+{
+	sock->stats.nacked++;
+	/* A storm of bad requests doesn't fill the log either */
+	if (uid_rate__take(&sock->rate, client->peer.uid, now))
+		log_refusal(client, why);
+	answer(client, "nack", why);
+}
+
+static void serve_line(struct trigger_socket *sock, struct client *client, u64 now)
+{
+	const char *why;
+
+	if (!uid_rate__take(&sock->rate, client->peer.uid, now)) {
+		sock->stats.too_many++;
+		answer(client, "nack", "too many requests of this user: try again later");
+		return;
+	}
+	why = sock->asked(sock->priv, client->line, &client->peer);
+	if (why) {
+		sock->stats.nacked++;
+		log_refusal(client, why);
+		answer(client, "nack", why);
+	} else {
+		sock->stats.acked++;
+		answer(client, "ack", client->line);
+	}
+}
+
+/* Is the line complete? It ends with a newline, or where the program ends writing. */
+static bool has_line(struct client *client, bool end)
+{
+	char *newline = memchr(client->line, '\n', client->used);
+
+	if (newline)
+		client->used = newline - client->line;
+	else if (!end || !client->used)
+		return false;
+	client->line[client->used] = '\0';
+	return true;
+}
+
+/* Is the program served, or gone? */
+static bool serve_client(struct trigger_socket *sock, struct client *client, u64 now)
+{
+	ssize_t n = recv(client->fd, client->line + client->used,
+			 sizeof(client->line) - client->used, MSG_DONTWAIT);
+
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		return true;
+	client->used += max(n, (ssize_t)0);
+	if (has_line(client, !n))
+		serve_line(sock, client, now);
+	else if (!n)
+		/* Nothing was asked for. Another perf does this to see if the socket is in use. */
+		answer(client, "nack", "there is no line");
+	else if (client->used == sizeof(client->line))
+		refuse(sock, client, now, "the line is too long");
+	else if (now >= client->deadline)
+		refuse(sock, client, now, "it took too long to write a line");
+	else
+		return false;
+	return true;
+}
+
+/* If there were something to read, the program would get an error after the answer */
+static void drain(int fd)
+{
+	char rest[4096];
+
+	if (recv(fd, rest, sizeof(rest), MSG_DONTWAIT) < 0 && errno != EAGAIN)
+		pr_debug("Failed to read the trigger socket: %m\n");
+}
+
+static void remove_client(struct trigger_socket *sock, unsigned int i)
+{
+	drain(sock->clients[i].fd);
+	close(sock->clients[i].fd);
+	sock->nr--;
+	memmove(&sock->clients[i], &sock->clients[i + 1],
+		(sock->nr - i) * sizeof(sock->clients[0]));
+}
+
+static void add_client(struct trigger_socket *sock, int fd, u64 now)
+{
+	struct client client = { .fd = fd, .deadline = now + TRIGGER_SOCKET_TIME };
+	socklen_t size = sizeof(client.peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &client.peer, &size) || watch(sock, fd)) {
+		pr_debug("Failed to accept a program on the trigger socket: %m\n");
+		close(fd);
+		return;
+	}
+	if (sock->nr == TRIGGER_SOCKET_CLIENTS) {
+		refuse(sock, &sock->clients[0], now, "too many programs are connected");
+		remove_client(sock, 0);
+	}
+	sock->clients[sock->nr++] = client;
+}
+
+static void serve_clients(struct trigger_socket *sock, u64 now)
+{
+	unsigned int i = 0;
+
+	while (i < sock->nr) {
+		if (serve_client(sock, &sock->clients[i], now))
+			remove_client(sock, i);
+		else
+			i++;
+	}
+}
+
+/* In a flood, so many each time: between two times the kernel's buffers are read */
+void trigger_socket__serve(struct trigger_socket *sock, u64 now)
+{
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < TRIGGER_SOCKET_CLIENTS; i++) {
+		fd = accept4(sock->file.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0)
+			break;
+		add_client(sock, fd, now);
+		serve_clients(sock, now);
+	}
+	serve_clients(sock, now);
+}
