@@ -171,5 +171,11 @@ TARGETS = [
            HARNESS + "/trigger", ["trigger_engine_test"],
            [*(f"{UTIL}/{name}.h" for name in
               ("duration", "trigger-parse", "trigger-calls", "trigger-window",
-               "trigger-engine")), "tools/perf/tests/trigger-engine.c"]),
+               "trigger-engine", "trigger-occurrence")), "tools/perf/tests/trigger-engine.c"]),
+    Target("trigger-socket", [f"{UTIL}/{name}.c" for name in
+                              ("trigger-socket", "trigger-socket-file", "uid-rate")],
+           HARNESS + "/trigger_socket", ["trigger_socket_test"],
+           [*(f"{UTIL}/{name}.h" for name in
+              ("trigger-socket", "trigger-socket-file", "uid-rate", "trigger-parse")),
+            "tools/perf/tests/trigger-socket.c"]),
 ]

@@ -415,7 +415,7 @@ static int test_open_alone(void)
 		now += NSEC_PER_SEC / 10;
 		trigger_engine__end_round(engine, now);
 	}
-	/* The event's round, 10 until the limit, one for the loss of accuracy, and one to be sure */
+	/* The event's round, 10 until the limit, one for accuracy, and one to be sure */
 	CHECK(rounds == 13);
 	CHECK(seen.nr == 1 && seen.fired[0].open && seen.fired[0].since == since);
 	CHECK(seen.fired[0].value > NSEC_PER_SEC && seen.fired[0].value < 1.1 * NSEC_PER_SEC);

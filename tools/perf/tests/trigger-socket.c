@@ -31,7 +31,7 @@
 /* The time at which the tests serve the socket. Each begins much later than the last. */
 static u64 now = NSEC_PER_SEC;
 
-static char dir[] = "/tmp/perf-trigger-socket-XXXXXX";
+static char dir[64];
 static struct sockaddr_un addr = { .sun_family = AF_UNIX };
 
 /* What was asked for last, by whom, and how often */
@@ -83,7 +83,7 @@ static bool answers(int fd, const char *text)
 	char line[256];
 	ssize_t n = recv(fd, line, sizeof(line) - 1, MSG_DONTWAIT);
 
-	line[max(n, (ssize_t)0)] = '\0';
+	line[max_t(ssize_t, n, 0)] = '\0';
 	if (n > 0 && !strcmp(line, text) && !recv(fd, line, 1, MSG_DONTWAIT))
 		return true;
 	pr_debug("answer '%s', not '%s'\n", line, text);
@@ -126,8 +126,8 @@ static unsigned int nr_fds(void)
 static int test_parse(void)
 {
 	static const char *const bad[] = {
-		"", ",mode=600", "/x,mode=", "/x,mode=8", "/x,mode=1777", "/x,mode=-1", "/x,mode=6x",
-		"/x,group=", "/x,group=no such group", "/x,group=4294967295", "/x,owner=0", "/x,",
+		"", ",mode=600", "/x,mode=", "/x,mode=8", "/x,mode=1777", "/x,mode=-1",
+		"/x,mode=6x", "/x,group=", "/x,group=no such group", "/x,group=4294967295", "/x,owner=0", "/x,",
 	};
 	struct trigger_socket_opts opts;
 	char path[sizeof(addr.sun_path) + 1];
@@ -398,6 +398,7 @@ static int test__trigger_socket(struct test_suite *test __maybe_unused,
 {
 	int ret;
 
+	strcpy(dir, "/tmp/perf-trigger-socket-XXXXXX");
 	CHECK(mkdtemp(dir));
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/socket", dir);
 	ret = test_all();

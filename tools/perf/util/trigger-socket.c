@@ -93,7 +93,7 @@ struct trigger_socket_stats trigger_socket__stats(const struct trigger_socket *s
 }
 
 /* The buffer of a new connection has room for a line, else the program doesn't read it */
-static void answer(const struct client *client, const char *tag, const char *text)
+static void reply(const struct client *client, const char *tag, const char *text)
 {
 	char line[256];
 	int len = scnprintf(line, sizeof(line), "%s %s\n", tag, text);
@@ -121,7 +121,7 @@ static void refuse(struct trigger_socket *sock, struct client *client, u64 now, 
 	/* A storm of bad requests doesn't fill the log either */
 	if (uid_rate__take(&sock->rate, client->peer.uid, now))
 		log_refusal(client, why);
-	answer(client, "nack", why);
+	reply(client, "nack", why);
 }
 
 static void serve_line(struct trigger_socket *sock, struct client *client, u64 now)
@@ -130,17 +130,17 @@ static void serve_line(struct trigger_socket *sock, struct client *client, u64 n
 
 	if (!uid_rate__take(&sock->rate, client->peer.uid, now)) {
 		sock->stats.too_many++;
-		answer(client, "nack", "too many requests of this user: try again later");
+		reply(client, "nack", "too many requests of this user: try again later");
 		return;
 	}
 	why = sock->asked(sock->priv, client->line, &client->peer);
 	if (why) {
 		sock->stats.nacked++;
 		log_refusal(client, why);
-		answer(client, "nack", why);
+		reply(client, "nack", why);
 	} else {
 		sock->stats.acked++;
-		answer(client, "ack", client->line);
+		reply(client, "ack", client->line);
 	}
 }
 
@@ -165,12 +165,12 @@ static bool serve_client(struct trigger_socket *sock, struct client *client, u64
 
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		return true;
-	client->used += max(n, (ssize_t)0);
+	client->used += max_t(ssize_t, n, 0);
 	if (has_line(client, !n))
 		serve_line(sock, client, now);
 	else if (!n)
 		/* Nothing was asked for. Another perf does this to see if the socket is in use. */
-		answer(client, "nack", "there is no line");
+		reply(client, "nack", "there is no line");
 	else if (client->used == sizeof(client->line))
 		refuse(sock, client, now, "the line is too long");
 	else if (now >= client->deadline)

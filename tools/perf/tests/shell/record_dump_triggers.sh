@@ -91,6 +91,10 @@ test_count() {
 		fail "An event that occurs often" "the header doesn't say why"
 		return
 	}
+	perf script -i "$data" --header-only 2>/dev/null | grep -q 'dumped because of : trigger busy' || {
+		fail "An event that occurs often" "perf script --header doesn't say why"
+		return
+	}
 	record -e cpu-clock -c 50000 --trigger "busy:cpu-clock,count=1000000000000,within=1h" \
 		-- sleep 0.1
 	if ! fired busy 0 || [ -n "$(reasons "$data")" ]; then
@@ -333,6 +337,20 @@ test_daemon() {
 	rm "$dir/daemon.conf"
 }
 
+# Each sample fires it: the dumps are few, and what is held back is counted
+test_storm() {
+	record -e cpu-clock -c 50000 --trigger storm:cpu-clock --dump-interval 1 --max-dumps 2 -- \
+		sh -c "$busy; sleep 1.2; $busy"
+	if [ "$(grep -c "Dump $data" "$dir/log")" -ne 2 ] ||
+	   ! grep -q 'Because of [0-9]* more' "$dir/log" ||
+	   ! grep -q 'Held back: [1-9][0-9]* dumps had to wait.*, [1-9][0-9]* requests' "$dir/log" ||
+	   [ "$(reasons "$data" | wc -l)" -gt 130 ]; then
+		fail "A storm" "not two dumps of all its reasons"
+		return
+	fi
+	echo "A storm [Success]"
+}
+
 # refused TEXT OPTION...
 refused() {
 	says=$1
@@ -376,6 +394,7 @@ test_count
 test_slow
 test_open
 test_other_cpu
+test_storm
 test_names
 test_socket
 test_socket_rights
