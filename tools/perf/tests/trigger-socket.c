@@ -9,7 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,7 +127,8 @@ static int test_parse(void)
 {
 	static const char *const bad[] = {
 		"", ",mode=600", "/x,mode=", "/x,mode=8", "/x,mode=1777", "/x,mode=-1",
-		"/x,mode=6x", "/x,group=", "/x,group=no such group", "/x,group=4294967295", "/x,owner=0", "/x,",
+		"/x,mode=6x", "/x,group=", "/x,group=no such group", "/x,group=4294967295",
+		"/x,owner=0", "/x,",
 	};
 	struct trigger_socket_opts opts;
 	char path[sizeof(addr.sun_path) + 1];
@@ -212,6 +213,41 @@ static int test_other_file(void)
 
 /* ---- one line in, one line back */
 
+static bool is_readable(struct trigger_socket *sock)
+{
+	struct pollfd pfd = { .fd = trigger_socket__fd(sock), .events = POLLIN };
+
+	return poll(&pfd, 1, 0) == 1;
+}
+
+/* perf is woken up for a connection and for what is written, and not for anything else */
+static int test_poll(void)
+{
+	unsigned int fds = nr_fds();
+	struct trigger_socket *sock = socket_with("");
+	int fd;
+
+	CHECK(sock && !is_readable(sock));
+	fd = connect_to();
+	CHECK(fd >= 0 && is_readable(sock));
+	trigger_socket__serve(sock, now);
+	CHECK(!is_readable(sock));
+	CHECK(send(fd, "app\n", 4, 0) == 4 && is_readable(sock));
+	trigger_socket__serve(sock, now);
+	CHECK(!is_readable(sock) && answers(fd, "ack app\n"));
+	close(fd);
+
+	/* At the end those that are connected aren't left waiting */
+	fd = connect_to();
+	CHECK(fd >= 0);
+	trigger_socket__serve(sock, now);
+	trigger_socket__delete(sock);
+	CHECK(!is_open(fd));
+	close(fd);
+	CHECK(nr_fds() == fds);
+	return TEST_OK;
+}
+
 static int test_lines(void)
 {
 	struct trigger_socket *sock = socket_with("");
@@ -241,6 +277,7 @@ static int test_lines(void)
 static int test_pieces(void)
 {
 	struct trigger_socket *sock = socket_with("");
+	char line[DUMP_TRIGGER_MAX_NAME + 1];
 	int fd = connect_to();
 
 	CHECK(sock && fd >= 0);
@@ -253,6 +290,16 @@ static int test_pieces(void)
 	CHECK(send(fd, "\n", 1, 0) == 1);
 	trigger_socket__serve(sock, now);
 	CHECK(answers(fd, "ack app\n"));
+	close(fd);
+
+	/* The second piece alone would fit */
+	memset(line, 'x', sizeof(line));
+	fd = connect_to();
+	CHECK(fd >= 0 && send(fd, line, 1, 0) == 1);
+	trigger_socket__serve(sock, now);
+	CHECK(is_open(fd) && send(fd, line, sizeof(line), 0) == sizeof(line));
+	trigger_socket__serve(sock, now);
+	CHECK(answers(fd, "nack the line is too long\n"));
 	close(fd);
 
 	/* The end of what it writes is the end of the line, too; but nothing is no line */
@@ -384,6 +431,7 @@ static int test_all(void)
 	CHECK(!test_parse());
 	CHECK(!test_rights());
 	CHECK(!test_other_file());
+	CHECK(!test_poll());
 	CHECK(!test_lines());
 	CHECK(!test_pieces());
 	CHECK(!test_slow());

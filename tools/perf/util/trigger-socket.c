@@ -157,14 +157,13 @@ static bool has_line(struct client *client, bool end)
 	return true;
 }
 
-/* Is the program served, or gone? */
+/* Is the program served? */
 static bool serve_client(struct trigger_socket *sock, struct client *client, u64 now)
 {
 	ssize_t n = recv(client->fd, client->line + client->used,
 			 sizeof(client->line) - client->used, MSG_DONTWAIT);
 
-	if (n < 0 && errno != EAGAIN && errno != EINTR)
-		return true;
+	/* What fails has no line in time */
 	client->used += max_t(ssize_t, n, 0);
 	if (has_line(client, !n))
 		serve_line(sock, client, now);

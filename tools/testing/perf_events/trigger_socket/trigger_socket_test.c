@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * perf's own test of the socket of perf record -M, without the rest of perf: built in
- * seconds, and with sanitizers. And what takes a listen() and an allocator of the test's
- * own. TAP on standard output.
+ * seconds, and with sanitizers. And what takes a listen(), a log and an allocator of the
+ * test's own. TAP on standard output.
  *
  * Expected: when the socket begins to listen, the file has its rights. One that sets them
  * later lets in everybody for a moment.
  */
+#include <dirent.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -21,6 +25,7 @@
 #include "debug.h"
 #include "tests.h"
 #include "trigger-socket.h"
+#include "uid-rate.h"
 #include "../perf_alloc.h"
 #include "../tap.h"
 
@@ -29,6 +34,24 @@ size_t __sanitizer_get_current_allocated_bytes(void);
 #define CHECK(cond)	TEST_ASSERT_VAL(#cond, cond)
 
 int tap_count, tap_failed;
+
+int verbose;
+
+/* The last message, and how many there were */
+static char logged[1024];
+static unsigned int nr_logged;
+
+int eprintf(int level, int var, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(logged, sizeof(logged), fmt, args);
+	va_end(args);
+	nr_logged++;
+	printf("# %s", logged);
+	return 0;
+}
 
 /* The file when the socket began to listen */
 static struct stat at_listen;
@@ -83,13 +106,90 @@ static int test_no_memory(const char *path)
 	long nr;
 
 	for (nr = 0; !sock; nr++) {
+		nr_logged = 0;
 		fail_allocation = nr;
 		sock = make(path);
 		fail_allocation = -1;
-		CHECK(sock || lstat(path, &st));
+		CHECK(sock || (nr_logged == 1 && lstat(path, &st)));
 		CHECK(sock || __sanitizer_get_current_allocated_bytes() == before);
 	}
 	CHECK(nr > 1);
+	trigger_socket__delete(sock);
+	return TEST_OK;
+}
+
+static unsigned int nr_fds(void)
+{
+	DIR *fds = opendir("/proc/self/fd");
+	unsigned int nr = 0;
+
+	while (readdir(fds))
+		nr++;
+	closedir(fds);
+	return nr;
+}
+
+/* Ditto for descriptors: those of the socket and of what polls it, one more each time */
+static int test_no_descriptor(const char *path)
+{
+	unsigned int before = nr_fds(), nr;
+	struct trigger_socket *sock = NULL;
+	struct rlimit old, new;
+	struct stat st;
+	int lowest = dup(0);
+
+	close(lowest);
+	CHECK(!getrlimit(RLIMIT_NOFILE, &old));
+	for (nr = 0; !sock; nr++) {
+		new = old;
+		new.rlim_cur = lowest + nr;
+		nr_logged = 0;
+		CHECK(!setrlimit(RLIMIT_NOFILE, &new));
+		sock = make(path);
+		CHECK(!setrlimit(RLIMIT_NOFILE, &old));
+		CHECK(sock || (nr_logged == 1 && strstr(logged, strerror(EMFILE))));
+		CHECK(sock || (nr_fds() == before && lstat(path, &st)));
+	}
+	CHECK(nr == 3);
+	trigger_socket__delete(sock);
+	CHECK(nr_fds() == before);
+	return TEST_OK;
+}
+
+static void write_line(struct trigger_socket *sock, const char *path, const char *line)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) ||
+	    send(fd, line, strlen(line), 0) < 0)
+		perror("# the socket");
+	trigger_socket__serve(sock, 5 * NSEC_PER_SEC);
+	close(fd);
+}
+
+/* The log has what was written, as text, by whom, and why not; and it has no more than that */
+static int test_log(const char *path)
+{
+	struct trigger_socket *sock = make(path);
+	char says[128], line[64];
+	unsigned int i;
+
+	CHECK(sock);
+	snprintf(says, sizeof(says), "refused 'a?[2J?b' of process %d, user %u: no\n", getpid(),
+		 geteuid());
+	write_line(sock, path, "a\033[2J\tb\n");
+	CHECK(strstr(logged, says));
+	memset(line, 'x', sizeof(line) - 1);
+	line[sizeof(line) - 1] = '\0';
+	write_line(sock, path, line);
+	CHECK(strstr(logged, "refused 'xxxx") && strstr(logged, "xx' of process"));
+	CHECK(strstr(logged, "the line is too long"));
+	nr_logged = 0;
+	for (i = 0; i < 20; i++)
+		write_line(sock, path, i % 2 ? line : "no\n");
+	CHECK(nr_logged == UID_RATE_BURST - 2);
 	trigger_socket__delete(sock);
 	return TEST_OK;
 }
@@ -104,7 +204,9 @@ int main(void)
 	tap_result(suite__trigger_socket.test_cases->run_case(&suite__trigger_socket, 0) == TEST_OK,
 		   "perf's own test of the socket");
 	tap_result(test_no_window(path) == TEST_OK, "the rights when it begins to listen");
+	tap_result(test_log(path) == TEST_OK, "what is logged");
 	tap_result(test_no_memory(path) == TEST_OK, "no memory for the socket");
+	tap_result(test_no_descriptor(path) == TEST_OK, "no descriptor for the socket");
 	printf("1..%d\n", tap_count);
 	rmdir(dir);
 
