@@ -507,9 +507,13 @@ static int test_forget(void)
 
 	CHECK(engine);
 	tell(engine, IN, 1, 10000);
+	tell(engine, IN, 3, 10000);
 	trigger_engine__end_round(engine, 0);
 	trigger_engine__end_round(engine, 0);
 	tell(engine, OUT, 2, 10300);
+	tell(engine, OUT, 3, 5000);
+	trigger_engine__end_round(engine, 0);
+	CHECK(!seen.nr);
 	trigger_engine__forget(engine);
 	tell_cpu(engine, OUT, 2, 1, 1200);
 	tell(engine, OUT, 1, 1300);

@@ -224,7 +224,8 @@ static void leave(struct trigger_engine *engine, struct watched *watched,
 {
 	u64 since;
 
-	if (!trigger_calls__leave(watched->calls, what, &since) ||
+	/* An exit before the entry: the clock was set back, and nobody has noticed yet */
+	if (!trigger_calls__leave(watched->calls, what, &since) || what->time < since ||
 	    what->time - since <= watched->trigger.longer)
 		return;
 	fire(engine, watched, &(struct trigger_firing){
