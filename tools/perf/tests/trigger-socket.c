@@ -379,6 +379,39 @@ static int test_many(void)
 	return TEST_OK;
 }
 
+/* One in the middle leaves, and the others are served as ever */
+static int test_middle(void)
+{
+	struct trigger_socket *sock = socket_with("");
+	int fds[TRIGGER_SOCKET_CLIENTS];
+	unsigned int i, middle = ARRAY_SIZE(fds) / 2;
+
+	CHECK(sock);
+	for (i = 0; i < ARRAY_SIZE(fds); i++) {
+		fds[i] = connect_to();
+		CHECK(fds[i] >= 0);
+	}
+	trigger_socket__serve(sock, now);
+	CHECK(send(fds[middle], "app\n", 4, 0) == 4);
+	trigger_socket__serve(sock, now);
+	CHECK(answers(fds[middle], "ack app\n"));
+	for (i = 0; i < ARRAY_SIZE(fds); i++) {
+		if (i == middle)
+			continue;
+		CHECK(is_open(fds[i]));
+		CHECK(send(fds[i], "no\n", 3, 0) == 3);
+	}
+	trigger_socket__serve(sock, now);
+	for (i = 0; i < ARRAY_SIZE(fds); i++) {
+		CHECK(i == middle || !is_open(fds[i]));
+		close(fds[i]);
+	}
+	CHECK(last.nr == UID_RATE_BURST);
+	trigger_socket__delete(sock);
+	trigger_socket__delete(NULL);
+	return TEST_OK;
+}
+
 static int test_rate(void)
 {
 	static const char too_many[] = "nack too many requests of this user: try again later\n";
@@ -436,6 +469,7 @@ static int test_all(void)
 	CHECK(!test_pieces());
 	CHECK(!test_slow());
 	CHECK(!test_many());
+	CHECK(!test_middle());
 	CHECK(!test_rate());
 	CHECK(!test_users());
 	return TEST_OK;
