@@ -521,6 +521,36 @@ static int test_forget(void)
 	tell_cpu(engine, IN, 2, 0, 1000);
 	trigger_engine__end_round(engine, 0);
 	CHECK(seen.nr == 1 && seen.fired[0].tid == 2 && seen.fired[0].since == 1000);
+	CHECK(!seen.fired[0].open && seen.fired[0].value == 200);
+	CHECK(trigger_engine__stats(engine).forgotten == 1);
+	trigger_engine__delete(engine);
+	return TEST_OK;
+}
+
+/* The same for a count, and for what the other clock says */
+static int test_forget_count(void)
+{
+	static const char *const triggers[] = {
+		"three:e,count=3,within=100ns", "slow:in..out,longer=100ns", NULL
+	};
+	struct trigger_engine *engine = engine_for(triggers);
+
+	CHECK(engine);
+	tell(engine, 0, 1, 1000);
+	tell(engine, 0, 1, 1050);
+	trigger_engine__end_round(engine, 0);
+	trigger_engine__end_round(engine, 0);
+	trigger_engine__forget(engine);
+	trigger_engine__end_round(engine, 50000);
+	tell(engine, 0, 1, 1060);
+	tell(engine, 1, 2, 1061);
+	trigger_engine__end_round(engine, 50100);
+	trigger_engine__end_round(engine, 50200);
+	CHECK(!seen.nr);
+	tell(engine, 0, 1, 1062);
+	tell(engine, 0, 1, 1063);
+	trigger_engine__finish(engine);
+	CHECK(seen.nr == 1 && !strcmp(seen.fired[0].name, "three") && seen.fired[0].since == 1060);
 	trigger_engine__delete(engine);
 	return TEST_OK;
 }
@@ -789,6 +819,7 @@ static int test__trigger_engine(struct test_suite *test __maybe_unused,
 	CHECK(!test_lost());
 	CHECK(!test_two_rounds());
 	CHECK(!test_forget());
+	CHECK(!test_forget_count());
 	CHECK(!test_many_calls());
 	CHECK(!test_count());
 	CHECK(!test_window());

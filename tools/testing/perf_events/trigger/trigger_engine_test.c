@@ -10,6 +10,7 @@
 
 #include "debug.h"
 #include "tests.h"
+#include "trigger-calls.h"
 #include "trigger-engine.h"
 #include "../perf_alloc.h"
 #include "../tap.h"
@@ -93,12 +94,42 @@ static int test_no_memory(void)
 	return TEST_OK;
 }
 
+/* However many calls begin, return or are overdue: they take the room of CALLS_MAX */
+static int test_bounded(void)
+{
+	size_t before = __sanitizer_get_current_allocated_bytes();
+	struct trigger_calls *calls = trigger_calls__new();
+	struct trigger_occurrence entry = { .tid = 1 };
+	unsigned int i;
+	u64 since;
+
+	CHECK(calls);
+	for (i = 0; i < 2 * CALLS_MAX; i++) {
+		entry.time = i;
+		CHECK(!trigger_calls__enter(calls, &entry));
+		CHECK(trigger_calls__leave(calls, &entry, &since) && since == i);
+	}
+	CHECK(!trigger_calls__nr(calls));
+	for (i = 0; i < 3 * CALLS_MAX; i++) {
+		entry.tid = i + 1;
+		CHECK(!trigger_calls__enter(calls, &entry));
+		CHECK(trigger_calls__nr(calls) == 1);
+		CHECK(trigger_calls__overdue(calls, entry.time + 1)->tid == entry.tid);
+	}
+	CHECK(__sanitizer_get_current_allocated_bytes() - before < CALLS_MAX * 128);
+	CHECK(!trigger_calls__nr_forgotten(calls));
+	trigger_calls__delete(calls);
+	CHECK(__sanitizer_get_current_allocated_bytes() == before);
+	return TEST_OK;
+}
+
 int main(void)
 {
 	tap_result(suite__trigger_engine.test_cases->run_case(&suite__trigger_engine, 0) == TEST_OK,
 		   "perf's own test of the triggers");
 	tap_result(test_no_engine() == TEST_OK, "no memory for the triggers");
 	tap_result(test_no_memory() == TEST_OK, "no memory for what occurs");
+	tap_result(test_bounded() == TEST_OK, "the room for calls");
 	printf("1..%d\n", tap_count);
 
 	return tap_failed;
