@@ -514,6 +514,7 @@ static int test_forget(void)
 	tell(engine, OUT, 3, 5000);
 	trigger_engine__end_round(engine, 0);
 	CHECK(!seen.nr);
+	tell(engine, IN, 2, 10400);
 	trigger_engine__forget(engine);
 	tell_cpu(engine, OUT, 2, 1, 1200);
 	tell(engine, OUT, 1, 1300);
@@ -522,7 +523,15 @@ static int test_forget(void)
 	trigger_engine__end_round(engine, 0);
 	CHECK(seen.nr == 1 && seen.fired[0].tid == 2 && seen.fired[0].since == 1000);
 	CHECK(!seen.fired[0].open && seen.fired[0].value == 200);
-	CHECK(trigger_engine__stats(engine).forgotten == 1);
+	/* Again in two rounds, of which the first isn't complete */
+	tell(engine, OUT, 3, 1500);
+	trigger_engine__end_round(engine, 0);
+	tell(engine, IN, 3, 1350);
+	trigger_engine__end_round(engine, 0);
+	CHECK(seen.nr == 2 && seen.fired[1].since == 1350);
+	tell(engine, OUT, 2, 10600);
+	trigger_engine__finish(engine);
+	CHECK(seen.nr == 2 && trigger_engine__stats(engine).forgotten == 1);
 	trigger_engine__delete(engine);
 	return TEST_OK;
 }

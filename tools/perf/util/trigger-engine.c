@@ -345,7 +345,6 @@ void trigger_engine__forget(struct trigger_engine *engine)
 	engine->nr_pending = 0;
 	engine->complete = 0;
 	engine->newest = 0;
-	engine->noted = 0;
 }
 
 int trigger_engine__occurred(struct trigger_engine *engine,

@@ -109,6 +109,11 @@ static int test_bounded(void)
 		CHECK(!trigger_calls__enter(calls, &entry));
 		CHECK(trigger_calls__leave(calls, &entry, &since) && since == i);
 	}
+	for (i = 0; i < 2 * CALLS_MAX; i++) {
+		CHECK(!trigger_calls__enter(calls, &entry));
+		CHECK(trigger_calls__overdue(calls, entry.time + 1));
+		CHECK(!trigger_calls__leave(calls, &entry, &since));
+	}
 	CHECK(!trigger_calls__nr(calls));
 	for (i = 0; i < 3 * CALLS_MAX; i++) {
 		entry.tid = i + 1;
