@@ -62,9 +62,13 @@ static size_t trace_used;
 static uint64_t path[PATH_SIZE];
 static size_t path_used;
 static bool lost[PATH_SIZE + 1];	/* the path up to here may not be found */
+static bool in_call;
+static unsigned int starts;	/* TIP.PGE */
 static uint64_t ip, now, cr3;
 
 /* What the encoder asks for. */
+
+struct tm_config tm_config;
 
 uint64_t tm_pt_now(void)
 {
@@ -76,7 +80,7 @@ uint64_t tm_pt_cr3(void)
 	return cr3;
 }
 
-unsigned int tm_nonturbo_ratio(void)
+unsigned int tm_core_ratio(void)
 {
 	return 20;
 }
@@ -86,6 +90,15 @@ void tm_pt_left(struct tm_cpu *model)
 	tm_pt_disable_at(model, ip);
 }
 
+/* Up to an OVF the path may be lost; in a call, the site is found if its TIP.PGE is. */
+static void note_packet(const uint8_t *bytes, unsigned int n)
+{
+	if ((bytes[0] & 0x1f) == 0x11 && n > 1)
+		starts++;
+	if (n == 2 && bytes[0] == 0x02 && bytes[1] == 0xf3)
+		lost[path_used + (in_call && starts > 0)] = true;
+}
+
 void tm_out(struct tm_cpu *model, const void *bytes, unsigned int n)
 {
 	(void)model;
@@ -93,6 +106,7 @@ void tm_out(struct tm_cpu *model, const void *bytes, unsigned int n)
 		abort();
 	memcpy(trace + trace_used, bytes, n);
 	trace_used += n;
+	note_packet(bytes, n);
 }
 
 /* Program */
@@ -208,8 +222,13 @@ static bool filtered_out(uint64_t to)
 static void come_back(void)
 {
 	ip = below(2) ? ip : anywhere();
-	if (!below(4))
+	if (!below(4)) {
 		cr3 = (uint64_t)below(1 << 20) << 12;
+		if ((cpu.ctl & RTIT_CTL_OS) && below(2))
+			tm_pt_mov_cr3(&cpu);
+	}
+	if (!below(100))
+		tm_pt_frequency(&cpu);
 	now += below(1000);
 	tm_pt_enable(&cpu, ip, TM_MODE_64);
 }
@@ -220,7 +239,6 @@ static void conditional(uint64_t next, uint64_t target)
 
 	ip = taken ? target : next;
 	if (!below(50)) {
-		lost[path_used] = true;
 		tm_pt_overflow(&cpu, ip);
 	} else {
 		tm_pt_cond(&cpu, taken, ip);
@@ -303,8 +321,11 @@ static void kernel_call(void)
 		tm_pt_seen(&cpu, callee);
 		return;
 	}
-	expect(site);
+	in_call = true;
+	starts = 0;
 	tm_pt_call_seen(&cpu, site, callee, kind == CALL_REG, site + forms[kind].length);
+	in_call = false;
+	expect(site);
 }
 
 static void interrupt(void)
@@ -317,12 +338,25 @@ static void interrupt(void)
 	come_back();
 }
 
+/* TraceEn is set before this code, or by it: then it is traced at once. */
+static void start(void)
+{
+	now += below(100000);
+	if (below(2)) {
+		tm_pt_start(&cpu);
+		come_back();
+	} else {
+		tm_pt_start_at(&cpu, ip, TM_MODE_64);
+	}
+}
+
+/* Software may write 0 to PacketByteCnt meanwhile. */
 static void restart(void)
 {
 	tm_pt_stop(&cpu);
-	now += below(100000);
-	tm_pt_start(&cpu);
-	come_back();
+	if (!below(4))
+		cpu.pt.since_psb = 0;
+	start();
 }
 
 static void walk(void)
@@ -364,10 +398,12 @@ static void make_trace(void)
 	memset(lost, 0, sizeof(lost));
 	nr_calls = 0;
 	ip = anywhere();
+	tm_config.cyc = below(4);
+	tm_config.tsx = below(2);
+	tm_config.overflow = below(2) ? 0 : 100 + below(1000);
 	cpu.ctl = any_control();
 	cpu.status = RTIT_STATUS_TRIGGEREN;
-	tm_pt_start(&cpu);
-	come_back();
+	start();
 	walk();
 	tm_pt_stop(&cpu);
 }
@@ -402,7 +438,7 @@ static struct pt_insn_decoder *start_decoder(void)
 	config.mtc_freq = (cpu.ctl & RTIT_CTL_MTC_RANGE) >> RTIT_CTL_MTC_RANGE_OFFSET;
 	config.cpuid_0x15_eax = TM_ART_DEN;
 	config.cpuid_0x15_ebx = TM_ART_NUM;
-	config.nom_freq = tm_nonturbo_ratio();
+	config.nom_freq = tm_core_ratio();
 	/* PSB+ before a TIP.PGE may have its FUP, as most processors write it. */
 	config.errata.bdm70 = 1;
 	decoder = pt_insn_alloc_decoder(&config);

@@ -90,6 +90,47 @@ void tm_branch_enable(struct tm_cpu *cpu, u64 ip, u8 mode)
 		tm_pt_enable(cpu, ip, mode);
 }
 
+/* PacketEn for code of the kernel at @ip */
+static bool tm_kernel_en(const struct tm_cpu *cpu, u64 ip)
+{
+	return (cpu->ctl & RTIT_CTL_OS) && tm_context_en(cpu) && tm_filter_en(cpu, ip);
+}
+
+/**
+ * tm_branch_start() - WRMSR sets TraceEn
+ * @cpu: model; ctl is the new one
+ * @ip: address of the instruction after it
+ *
+ * "Packet Generation under Different Enable Conditions", 2a to 2e. What the kernel executes
+ * next isn't followed, so the trace ends there at once.
+ */
+void tm_branch_start(struct tm_cpu *cpu, u64 ip)
+{
+	if (tm_kernel_en(cpu, ip)) {
+		tm_pt_start_at(cpu, ip, TM_MODE_64);
+		tm_pt_disable_at(cpu, ip);
+	} else {
+		tm_pt_start(cpu);
+	}
+}
+
+/**
+ * tm_branch_end() - WRMSR clears TraceEn
+ * @cpu: model; ctl is the old one
+ * @ip: address of the WRMSR
+ *
+ * The same table, 3b: FUP with the address of the WRMSR, and TIP.PGD. What was executed
+ * before it wasn't followed, so the trace begins there.
+ */
+void tm_branch_end(struct tm_cpu *cpu, u64 ip)
+{
+	if (!tm_kernel_en(cpu, ip))
+		return;
+	if (cpu->pt.packet_en)
+		tm_pt_left(cpu);
+	tm_pt_seen(cpu, ip);
+}
+
 static bool tm_taken(const struct tm_step *step)
 {
 	return step->insn.kind > TM_INSN_SHADOW && step->insn.kind < TM_INSN_SYSCALL &&

@@ -202,6 +202,26 @@ static const struct file_operations tm_ack_fops = {
 	.release	= single_release,
 };
 
+/*
+ * Packets: the core:bus ratio, and overflows of the internal buffer
+ */
+
+static int tm_ratio_get(void *data, u64 *val)
+{
+	*val = tm_core_ratio();
+	return 0;
+}
+
+static int tm_ratio_set(void *data, u64 val)
+{
+	if (!val || val > U8_MAX)
+		return -EINVAL;
+
+	tm_set_ratio(val);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(tm_ratio_fops, tm_ratio_get, tm_ratio_set, "%llu\n");
+
 static int __init tm_debugfs_init(void)
 {
 	struct dentry *dir;
@@ -217,6 +237,8 @@ static int __init tm_debugfs_init(void)
 	debugfs_create_file_unsafe("suspend", 0200, dir, NULL, &tm_suspend_fops);
 	debugfs_create_file_unsafe("mask", 0200, dir, NULL, &tm_mask_fops);
 	debugfs_create_file("ack", 0600, dir, NULL, &tm_ack_fops);
+	debugfs_create_file_unsafe("ratio", 0600, dir, NULL, &tm_ratio_fops);
+	debugfs_create_u32("overflow", 0600, dir, &tm_config.overflow);
 	return 0;
 }
 fs_initcall(tm_debugfs_init);

@@ -77,6 +77,8 @@ u64 tm_op_step(struct tm_cpu *cpu, void *arg);
 bool tm_context_en(const struct tm_cpu *cpu);
 bool tm_filter_en(const struct tm_cpu *cpu, u64 ip);
 void tm_branch_enable(struct tm_cpu *cpu, u64 ip, u8 mode);
+void tm_branch_start(struct tm_cpu *cpu, u64 ip);
+void tm_branch_end(struct tm_cpu *cpu, u64 ip);
 void tm_branch_call(struct tm_cpu *cpu, const struct tm_call *call);
 
 /* bts_store.c */

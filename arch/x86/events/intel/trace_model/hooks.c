@@ -7,6 +7,7 @@
  * reason the file is built without stack protector.
  */
 #include <linux/init.h>
+#include <linux/instruction_pointer.h>
 #include <linux/kprobes.h>
 #include <linux/tracepoint-defs.h>
 
@@ -77,7 +78,7 @@ static u64 tm_constant_msr(unsigned int msr, u64 native)
 }
 
 /**
- * tm_nonturbo_ratio() - ratio of the TSC to a bus of 100 MHz, for PLATFORM_INFO and CBR
+ * tm_nonturbo_ratio() - ratio of the TSC to a bus of 100 MHz, for PLATFORM_INFO
  *
  * Return: the ratio
  */
@@ -121,7 +122,7 @@ static void notrace tm_hook_write_msr(unsigned int msr, unsigned int low,
 		native_write_msr(msr, low, high);
 		return;
 	}
-	tm_write_msr(msr, val, false);
+	tm_write_msr(msr, val, _RET_IP_, false);
 	if (tracepoint_enabled(write_msr))
 		do_trace_write_msr(msr, val, 0);
 }
@@ -135,7 +136,7 @@ static int notrace tm_hook_write_msr_safe(unsigned int msr, unsigned int low,
 	if (!tm_owns_msr(msr))
 		return native_write_msr_safe(msr, low, high);
 
-	err = tm_write_msr(msr, val, true);
+	err = tm_write_msr(msr, val, _RET_IP_, true);
 	if (tracepoint_enabled(write_msr))
 		do_trace_write_msr(msr, val, err);
 	return err;

@@ -12,7 +12,9 @@
 #include <asm/msr-index.h>
 #include <asm/perf_event.h>
 #include <asm/processor.h>
+#include <asm/text-patching.h>
 
+#include "flow.h"
 #include "registers.h"
 #include "trace_model.h"
 
@@ -20,6 +22,7 @@
 struct tm_access {
 	unsigned int	msr;
 	u64		val;
+	u64		ip;	/* of the instruction after the write */
 	bool		safe;
 };
 
@@ -102,9 +105,9 @@ static bool tm_ctl_valid(u64 ctl)
 				  TM_PSB_PERIODS);
 }
 
-static void tm_trace_on(struct tm_cpu *cpu, u64 ctl)
+static void tm_trace_on(struct tm_cpu *cpu, const struct tm_access *access)
 {
-	cpu->ctl = ctl;
+	cpu->ctl = access->val;
 	if (cpu->status & (RTIT_STATUS_ERROR | RTIT_STATUS_STOPPED)) {
 		tm_violation(cpu, TM_VIOLATION_STATUS);
 		return;
@@ -113,7 +116,7 @@ static void tm_trace_on(struct tm_cpu *cpu, u64 ctl)
 		return;
 
 	cpu->status |= RTIT_STATUS_TRIGGEREN;
-	tm_pt_start(cpu);
+	tm_branch_start(cpu, access->ip);
 }
 
 /**
@@ -141,17 +144,17 @@ static u64 tm_write_ctl(struct tm_cpu *cpu, const struct tm_access *access)
 		return tm_fault(cpu, access, TM_VIOLATION_RESERVED);
 
 	if (!(val & RTIT_CTL_TRACEEN)) {
+		/* The paravirt call in the place of the WRMSR */
 		if (was)
-			tm_trace_off(cpu, val);
-		else
-			cpu->ctl = val;
+			tm_branch_end(cpu, access->ip - CALL_INSN_SIZE);
+		tm_trace_off(cpu, val);
 		return 0;
 	}
 
 	if (was)
 		return val == cpu->ctl ? 0 : tm_fault(cpu, access, TM_VIOLATION_LIVE_CTL);
 
-	tm_trace_on(cpu, val);
+	tm_trace_on(cpu, access);
 	return 0;
 }
 
@@ -170,7 +173,8 @@ static u64 tm_write_status(struct tm_cpu *cpu, const struct tm_access *access)
 	if (access->val & ~bits)
 		return tm_fault(cpu, access, TM_VIOLATION_RESERVED);
 
-	cpu->status = access->val & ~read_only;
+	cpu->status = access->val & ~(read_only | RTIT_STATUS_BYTECNT);
+	cpu->pt.since_psb = (access->val & RTIT_STATUS_BYTECNT) >> RTIT_STATUS_BYTECNT_OFFSET;
 	return 0;
 }
 
@@ -370,6 +374,9 @@ static u64 tm_read_status(const struct tm_cpu *cpu)
 
 	if (status & RTIT_STATUS_TRIGGEREN && cpu->ctl & RTIT_CTL_OS)
 		status |= RTIT_STATUS_CONTEXTEN | RTIT_STATUS_FILTEREN;
+	if (tm_config.cyc)
+		status |= (u64)cpu->pt.since_psb << RTIT_STATUS_BYTECNT_OFFSET &
+			  RTIT_STATUS_BYTECNT;
 	return status;
 }
 
@@ -483,13 +490,14 @@ int tm_read_msr(unsigned int msr, u64 *val)
  * tm_write_msr() - write one of the model's MSRs
  * @msr: which one
  * @val: new value
+ * @ip: address of the instruction after the write
  * @safe: the caller handles errors, so they are no violation
  *
  * Return: 0, or -EIO if hardware would raise #GP; then nothing is changed.
  */
-int tm_write_msr(unsigned int msr, u64 val, bool safe)
+int tm_write_msr(unsigned int msr, u64 val, u64 ip, bool safe)
 {
-	struct tm_access access = { .msr = msr, .val = val, .safe = safe };
+	struct tm_access access = { .msr = msr, .val = val, .ip = ip, .safe = safe };
 	u64 fault = tm_run(tm_write_op, &access);
 
 	tm_count(tm_write_stat(msr));
@@ -565,6 +573,7 @@ static u64 tm_lose_power_op(struct tm_cpu *cpu, void *arg)
 
 	cpu->ctl = 0;
 	cpu->status = 0;
+	cpu->pt.since_psb = 0;
 	cpu->output_base = 0;
 	cpu->output_mask = TM_OUTPUT_LOW;
 	cpu->cr3_match = 0;

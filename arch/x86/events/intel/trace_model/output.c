@@ -214,19 +214,6 @@ bool tm_output_check(struct tm_cpu *cpu)
 	return true;
 }
 
-static void tm_count_bytes(struct tm_cpu *cpu, unsigned int n)
-{
-	u64 count = cpu->status & RTIT_STATUS_BYTECNT;
-
-	cpu->stat.bytes += n;
-	if (!tm_config.cyc)
-		return;
-
-	count += (u64)n << RTIT_STATUS_BYTECNT_OFFSET;
-	cpu->status = (cpu->status & ~RTIT_STATUS_BYTECNT) |
-		      (count & RTIT_STATUS_BYTECNT);
-}
-
 /**
  * tm_out() - write trace data
  * @cpu: model
@@ -249,7 +236,7 @@ void tm_out(struct tm_cpu *cpu, const void *bytes, unsigned int n)
 		else
 			done = tm_range_out(cpu, bytes, n);
 
-		tm_count_bytes(cpu, done);
+		cpu->stat.bytes += done;
 		bytes += done;
 		n -= done;
 	}

@@ -3,15 +3,18 @@
  * Software model of Intel's trace hardware: packets of Intel PT.
  *
  * The formats are those of the Software Developer's Manual, volume 3, chapter on
- * Intel Processor Trace. Where processors may differ, the model does what is easiest
- * for decoders:
+ * Intel Processor Trace. Names of its sections are in quotes below; "Enable Conditions" is
+ * short for the table "Packet Generation under Different Enable Conditions". Where
+ * processors may differ, the model does what is easiest for decoders:
  *
  *   - outcomes of conditional branches are kept until another packet has to be in
  *     order with them, or a long TNT packet is full;
  *   - a return is compressed if its call came after the last packet that may
- *     make a decoder forget calls (PSB, TIP.PGE, OVF);
- *   - a TSC packet, with TMA if MTC packets are on, precedes each TIP.PGE, and replaces
- *     MTC packets where they would leave a gap that a decoder can't bridge.
+ *     make a decoder forget calls (PSB, TIP.PGE, OVF).
+ *
+ * MTC packets are due at fixed times, but sent only when there is another packet to send.
+ * Where they would leave a gap that a decoder can't bridge, TSC replaces them, as after a
+ * sleep: "Timestamp Counter (TSC) Packet".
  *
  * This file changes only the copy that an operation works on, with one exception:
  * return addresses of calls, which would be most of the data to copy. See tm_pt_ret()
@@ -39,12 +42,31 @@
 /* With a larger gap, a decoder may believe that the counter went back. */
 #define TM_MTC_GAP	128
 
+/* "MODE.TSX Packet": not in a transaction */
+#define TM_MODE_TSX	0x20
+
+/* While the internal buffer is full, so many bytes are lost. */
+#define TM_LOST		64
+
+/* No PIP has this one. */
+#define TM_NO_CR3	(~0ULL)
+
+/* A last IP from which every address differs in the upper bits: the next one is whole. */
+#define TM_NO_IP	(0x5555ULL << 48)
+
 static DEFINE_PER_CPU(u64[TM_PT_RETS], tm_pt_rets);
 
+/* "Overflow Impact on Enables": PacketByteCnt doesn't count what is lost. */
 static void tm_pt_put(struct tm_cpu *cpu, const u8 *bytes, unsigned int n)
 {
+	struct tm_pt *pt = &cpu->pt;
+
+	pt->since_ovf += n;
+	if (pt->overflow)
+		return;
+
 	tm_out(cpu, bytes, n);
-	cpu->pt.since_psb += n;
+	pt->since_psb += n;
 }
 
 /* Opcode, and the low bytes of a payload. */
@@ -129,6 +151,10 @@ static void tm_pt_tsc(struct tm_cpu *cpu)
 static void tm_pt_time(struct tm_cpu *cpu)
 {
 	u64 now = tm_pt_now(), mtc = tm_pt_mtc(cpu, now);
+
+	/* "Overflow Impact on Timing Packets": the next CYC has the cycles of the overflow, too. */
+	if (cpu->pt.overflow)
+		return;
 
 	tm_pt_cyc(cpu, now);
 	if (!(cpu->ctl & RTIT_CTL_MTC_EN) || mtc == cpu->pt.mtc)
@@ -222,8 +248,19 @@ static void tm_pt_moved(struct tm_cpu *cpu, u64 ip)
 }
 
 /*
- * PSB+
+ * State
  */
+
+static void tm_pt_mode(struct tm_cpu *cpu, u8 mode)
+{
+	cpu->pt.mode = mode;
+	tm_pt_packet(cpu, mode, 1, 0x99);
+}
+
+static void tm_pt_cbr(struct tm_cpu *cpu)
+{
+	tm_pt_packet(cpu, tm_core_ratio(), 2, 0x02, 0x03);
+}
 
 static void tm_pt_pip(struct tm_cpu *cpu)
 {
@@ -234,6 +271,18 @@ static void tm_pt_pip(struct tm_cpu *cpu)
 	tm_pt_packet(cpu, cr3 >> 5 << 1, 6, 0x02, 0x43);
 }
 
+/* Is code traced, or has it been interrupted by code that could be? */
+static bool tm_pt_context(const struct tm_cpu *cpu)
+{
+	return cpu->pt.packet_en || (cpu->ctl & RTIT_CTL_OS);
+}
+
+/*
+ * "Decoder Synchronization (PSB+)": MODE.TSX is in it if ContextEn=1 and BranchEn=1, on
+ * CPUs that have it; MODE.Exec and FUP if PacketEn=1, PIP if ContextEn=1 and OS=1. Their
+ * order isn't fixed; this is the processors' one. There is no VMCS: this CPU doesn't trace in
+ * VMX operation.
+ */
 static void tm_pt_psb(struct tm_cpu *cpu)
 {
 	static const u8 psb[] = {
@@ -250,37 +299,115 @@ static void tm_pt_psb(struct tm_cpu *cpu)
 
 	tm_pt_put(cpu, psb, sizeof(psb));
 	tm_pt_tsc(cpu);
+	if (tm_config.tsx && tm_pt_branches(cpu) && tm_pt_context(cpu))
+		tm_pt_packet(cpu, TM_MODE_TSX, 1, 0x99);
+	if (!pt->packet_en) {
+		pt->mode = 0;
+	} else if (tm_pt_branches(cpu)) {
+		tm_pt_mode(cpu, pt->mode);
+		tm_pt_put_ip(cpu, TM_FUP, pt->ip);
+	}
 	if (cpu->ctl & RTIT_CTL_OS)
 		tm_pt_pip(cpu);
-	tm_pt_packet(cpu, pt->mode, 1, 0x99);
-	tm_pt_packet(cpu, tm_nonturbo_ratio(), 2, 0x02, 0x03);
-	if (pt->packet_en && tm_pt_branches(cpu))
-		tm_pt_put_ip(cpu, TM_FUP, pt->ip);
+	tm_pt_cbr(cpu);
 	tm_pt_packet(cpu, 0, 0, 0x02, 0x23);
+}
+
+/*
+ * Overflow of the internal buffer
+ */
+
+/*
+ * "Internal Buffer Overflow": OVF, and with PacketEn=1 a FUP with the address at which the
+ * trace goes on. Else a TIP.PGE will have it. No address and no return refers to what was
+ * lost; a lost MODE.Exec or PIP is repeated before that TIP.PGE.
+ */
+static void tm_pt_put_ovf(struct tm_cpu *cpu)
+{
+	struct tm_pt *pt = &cpu->pt;
+
+	pt->overflow = false;
+	pt->since_ovf = 0;
+	pt->ret_depth = 0;
+	pt->cr3 = TM_NO_CR3;
+
+	tm_pt_time(cpu);
+	tm_pt_packet(cpu, 0, 0, 0x02, 0xf3);
+	pt->last_ip = TM_NO_IP;
+	if (!pt->packet_en)
+		pt->mode = 0;
+	else if (tm_pt_branches(cpu))
+		tm_pt_put_ip(cpu, TM_FUP, pt->ip);
+}
+
+/* The overflow ends before a packet that must not be lost. */
+static void tm_pt_resolve(struct tm_cpu *cpu)
+{
+	if (cpu->pt.overflow)
+		tm_pt_put_ovf(cpu);
+}
+
+static void tm_pt_fill(struct tm_cpu *cpu)
+{
+	unsigned int room = READ_ONCE(tm_config.overflow);
+
+	if (room && cpu->pt.since_ovf >= room) {
+		cpu->pt.overflow = true;
+		cpu->pt.since_ovf = 0;
+	}
 }
 
 /* At the end of each group of packets: pt.ip is right, nothing binds to the next packet. */
 static void tm_pt_done(struct tm_cpu *cpu)
 {
-	if (cpu->pt.since_psb >= 2048u << tm_pt_field(cpu, RTIT_CTL_PSB_FREQ))
+	struct tm_pt *pt = &cpu->pt;
+
+	if (!pt->overflow)
+		tm_pt_fill(cpu);
+	else if (pt->since_ovf >= TM_LOST)
+		tm_pt_put_ovf(cpu);
+
+	if (!pt->overflow && pt->since_psb >= 2048u << tm_pt_field(cpu, RTIT_CTL_PSB_FREQ))
 		tm_pt_psb(cpu);
 }
 
+/*
+ * "Enabling and Disabling Packet Generation with TraceEn": PSB+ if PacketByteCnt is 0, else TSC,
+ * TMA and CBR. CPUs without PacketByteCnt always have PSB+: CPUID leaf 0x14, EBX bit 1.
+ */
+static void tm_pt_begin(struct tm_cpu *cpu)
+{
+	struct tm_pt *pt = &cpu->pt;
+
+	pt->overflow = false;
+	pt->last_ip = TM_NO_IP;
+	pt->tnt = 0;
+	pt->nr_tnt = 0;
+	pt->ret_depth = 0;
+	pt->cr3 = tm_pt_cr3();
+	pt->cyc = tm_pt_now();
+	pt->mtc = tm_pt_mtc(cpu, pt->cyc);
+
+	if (!tm_config.cyc || !pt->since_psb) {
+		tm_pt_psb(cpu);
+	} else {
+		pt->mode = 0;
+		tm_pt_tsc(cpu);
+		tm_pt_cbr(cpu);
+	}
+}
+
 /**
- * tm_pt_start() - TraceEn is set
+ * tm_pt_start() - TraceEn is set by code that isn't traced
  * @cpu: model
+ *
+ * "Enable Conditions", 2a and 2b.
  */
 void tm_pt_start(struct tm_cpu *cpu)
 {
-	u32 era = cpu->pt.era;
-
-	cpu->pt = (struct tm_pt) {
-		.era	= era,
-		.mode	= TM_MODE_64,
-		.cyc	= tm_pt_now(),
-		.mtc	= tm_pt_mtc(cpu, tm_pt_now()),
-	};
-	tm_pt_psb(cpu);
+	cpu->pt.packet_en = false;
+	tm_pt_begin(cpu);
+	tm_pt_done(cpu);
 }
 
 /**
@@ -291,7 +418,36 @@ void tm_pt_stop(struct tm_cpu *cpu)
 {
 	if (cpu->pt.packet_en)
 		tm_pt_left(cpu);
+	tm_pt_resolve(cpu);
 	tm_pt_flush(cpu);
+}
+
+/**
+ * tm_pt_mov_cr3() - MOV to CR3 by code whose context is traced
+ * @cpu: model, not tracing code
+ *
+ * "Enable Conditions", 5f.
+ */
+void tm_pt_mov_cr3(struct tm_cpu *cpu)
+{
+	tm_pt_time(cpu);
+	tm_pt_pip(cpu);
+	tm_pt_done(cpu);
+}
+
+/**
+ * tm_pt_frequency() - the processor's frequency changes
+ * @cpu: model, not tracing code
+ *
+ * "Core:Bus Ratio (CBR) Packet", and "Timestamp Counter (TSC) Packet": the clocks stop for
+ * it.
+ */
+void tm_pt_frequency(struct tm_cpu *cpu)
+{
+	tm_pt_resolve(cpu);
+	tm_pt_tsc(cpu);
+	tm_pt_cbr(cpu);
+	tm_pt_done(cpu);
 }
 
 /*
@@ -302,6 +458,7 @@ static void tm_pt_put_pge(struct tm_cpu *cpu, u64 ip, u8 mode)
 {
 	struct tm_pt *pt = &cpu->pt;
 
+	tm_pt_resolve(cpu);
 	tm_pt_moved(cpu, ip);
 	pt->packet_en = true;
 	pt->ret_depth = 0;
@@ -311,24 +468,41 @@ static void tm_pt_put_pge(struct tm_cpu *cpu, u64 ip, u8 mode)
 	if ((cpu->ctl & RTIT_CTL_OS) && tm_pt_cr3() != pt->cr3)
 		tm_pt_pip(cpu);
 	if (mode != pt->mode)
-		tm_pt_packet(cpu, mode, 1, 0x99);
-	pt->mode = mode;
+		tm_pt_mode(cpu, mode);
 	tm_pt_put_ip(cpu, TM_TIP_PGE, ip);
 	tm_pt_done(cpu);
 }
 
 /**
- * tm_pt_enable() - traced code begins to run
+ * tm_pt_start_at() - TraceEn is set by code that is traced from now on
+ * @cpu: model
+ * @ip: address of its next instruction
+ * @mode: TM_MODE_64 or TM_MODE_32
+ *
+ * "Enable Conditions", 2d and 2e. TIP.PGE is behind PSB+ with its FUP, as erratum BDM70 has
+ * it, which most processors have (SKD024, SKL021, KBL021). Its address is whole, because
+ * decoders that know the erratum pass over that FUP.
+ */
+void tm_pt_start_at(struct tm_cpu *cpu, u64 ip, u8 mode)
+{
+	tm_pt_moved(cpu, ip);
+	cpu->pt.packet_en = true;
+	cpu->pt.mode = mode;
+	tm_pt_begin(cpu);
+	cpu->pt.last_ip = TM_NO_IP;
+	tm_pt_put_pge(cpu, ip, mode);
+}
+
+/**
+ * tm_pt_enable() - traced code begins to run, "Enable Conditions" 6c, 7b, 9b, 10b
  * @cpu: model
  * @ip: where
  * @mode: TM_MODE_64 or TM_MODE_32
  */
 void tm_pt_enable(struct tm_cpu *cpu, u64 ip, u8 mode)
 {
-	if (tm_pt_branches(cpu)) {
+	if (tm_pt_branches(cpu))
 		tm_pt_time(cpu);
-		tm_pt_tsc(cpu);
-	}
 	tm_pt_put_pge(cpu, ip, mode);
 }
 
@@ -382,6 +556,7 @@ void tm_pt_disable_to(struct tm_cpu *cpu, u64 to)
  */
 void tm_pt_tracestop(struct tm_cpu *cpu)
 {
+	tm_pt_resolve(cpu);
 	tm_pt_packet(cpu, 0, 0, 0x02, 0x83);
 	cpu->status &= ~RTIT_STATUS_TRIGGEREN;
 	cpu->status |= RTIT_STATUS_STOPPED;
@@ -477,14 +652,8 @@ void tm_pt_ret(struct tm_cpu *cpu, u64 to)
 void tm_pt_overflow(struct tm_cpu *cpu, u64 ip)
 {
 	tm_pt_moved(cpu, ip);
-	cpu->pt.ret_depth = 0;
 	tm_pt_flush(cpu);
-	tm_pt_time(cpu);
-	tm_pt_packet(cpu, 0, 0, 0x02, 0xf3);
-	/* Change all bytes of last_ip: decoders disagree on whether OVF resets it. */
-	cpu->pt.last_ip = ~ip;
-	if (tm_pt_branches(cpu))
-		tm_pt_put_ip(cpu, TM_FUP, ip);
+	tm_pt_put_ovf(cpu);
 	tm_pt_done(cpu);
 }
 

@@ -26,13 +26,15 @@ struct tm_cpu;
  * @cr3: value in the last PIP
  * @mtc: counter whose low bits are in MTC packets
  * @cyc: TSC at the last CYC
- * @since_psb: bytes since the last PSB
+ * @since_psb: bytes since the last PSB, RTIT_STATUS.PacketByteCnt
+ * @since_ovf: bytes since the last OVF, or bytes lost if @overflow
  * @era: changes whenever @ip does
  * @nr_tnt: used bits of @tnt
  * @ret_top: index after the latest call
  * @ret_depth: number of calls that returns may refer to
- * @mode: value in the last MODE.Exec
+ * @mode: value in the last MODE.Exec, 0 if there was none since PSB, or since TraceEn was set
  * @packet_en: TIP.PGE sent, and no TIP.PGD since
+ * @overflow: the internal buffer is full, and packets are lost
  */
 struct tm_pt {
 	u64	ip;
@@ -42,16 +44,19 @@ struct tm_pt {
 	u64	mtc;
 	u64	cyc;
 	u32	since_psb;
+	u32	since_ovf;
 	u32	era;
 	u8	nr_tnt;
 	u8	ret_top;
 	u8	ret_depth;
 	u8	mode;
 	bool	packet_en;
+	bool	overflow;
 };
 
-/* TraceEn is set, or cleared; see trace_model.h. */
+/* TraceEn is set: by code that isn't traced, by code that is; or cleared. See trace_model.h. */
 void tm_pt_start(struct tm_cpu *cpu);
+void tm_pt_start_at(struct tm_cpu *cpu, u64 ip, u8 mode);
 void tm_pt_stop(struct tm_cpu *cpu);
 
 /* Tracing begins at @ip, in code of @mode. */
@@ -64,6 +69,9 @@ void tm_pt_disable(struct tm_cpu *cpu);
 void tm_pt_disable_to(struct tm_cpu *cpu, u64 to);
 /* TraceStop: a range that ends the trace was entered. */
 void tm_pt_tracestop(struct tm_cpu *cpu);
+
+void tm_pt_mov_cr3(struct tm_cpu *cpu);
+void tm_pt_frequency(struct tm_cpu *cpu);
 
 /* Branches of the traced code, and the IP at which it continues. */
 void tm_pt_cond(struct tm_cpu *cpu, bool taken, u64 to);
@@ -82,6 +90,7 @@ void tm_pt_call_seen(struct tm_cpu *cpu, u64 site, u64 callee, bool indirect, u6
 /* Functions of the rest of the model that the encoder needs. */
 u64 tm_pt_now(void);
 u64 tm_pt_cr3(void);
+unsigned int tm_core_ratio(void);
 /* Ends traced code that was interrupted, with tm_pt_disable() or tm_pt_disable_at(). */
 void tm_pt_left(struct tm_cpu *cpu);
 

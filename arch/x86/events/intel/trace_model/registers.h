@@ -14,9 +14,12 @@ struct tm_cpu;
 void tm_hooks_install(void);
 unsigned int tm_nonturbo_ratio(void);
 
+/* frequency.c */
+void tm_set_ratio(unsigned int ratio);
+
 /* msr.c */
 int tm_read_msr(unsigned int msr, u64 *val);
-int tm_write_msr(unsigned int msr, u64 val, bool safe);
+int tm_write_msr(unsigned int msr, u64 val, u64 ip, bool safe);
 u64 tm_read_pmc(unsigned int counter);
 void tm_trace_off(struct tm_cpu *cpu, u64 ctl);
 void tm_set_vmx(bool on);

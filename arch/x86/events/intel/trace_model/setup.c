@@ -55,6 +55,7 @@ static const struct tm_option tm_options[] __initconst = {
 	{ "no-ptwrite", &tm_config.ptwrite, false },
 	{ "no-cr3", &tm_config.cr3_filter, false },
 	{ "pebs", &tm_config.pebs, true },
+	{ "tsx", &tm_config.tsx, true },
 };
 
 static void __init tm_parse_option(const char *option)
@@ -65,6 +66,8 @@ static void __init tm_parse_option(const char *option)
 		tm_config.filters = min_t(unsigned int, tm_config.filters, 4);
 		return;
 	}
+	if (sscanf(option, "overflow=%u", &tm_config.overflow) == 1)
+		return;
 	if (strstarts(option, "ack=") && tm_ack_parse(option + 4, &tm_config.ack))
 		return;
 	for (i = 0; i < ARRAY_SIZE(tm_options); i++) {

@@ -50,7 +50,7 @@ struct seq_file;
 #define TM_MAX_BYTES	320
 
 /**
- * struct tm_config - what the modelled CPU can do; constant after boot
+ * struct tm_config - what the modelled CPU can do; constant after boot, unless noted
  * @on: the model is enabled, its hooks are installed
  * @single_entry: no ToPA table of more than one entry
  * @single_range: output to one contiguous range
@@ -59,7 +59,10 @@ struct seq_file;
  * @ptwrite: PTWRITE packets
  * @cr3_filter: RTIT_CR3_MATCH
  * @pebs: processor event based sampling
+ * @tsx: MODE.TSX packets
  * @filters: number of address ranges
+ * @overflow: bytes of packets after which the internal buffer overflows, 0: never; may be
+ *	      changed at any time
  * @ack: when the interrupt is acknowledged, as set at boot
  */
 struct tm_config {
@@ -71,7 +74,9 @@ struct tm_config {
 	bool		ptwrite;
 	bool		cr3_filter;
 	bool		pebs;
+	bool		tsx;
 	unsigned int	filters;
+	unsigned int	overflow;
 	enum tm_ack	ack;
 };
 
@@ -128,7 +133,7 @@ enum tm_stat {
 /**
  * struct tm_cpu - the model of one CPU
  * @ctl: RTIT_CTL
- * @status: RTIT_STATUS
+ * @status: RTIT_STATUS, without PacketByteCnt, which is in @pt
  * @output_base: RTIT_OUTPUT_BASE
  * @output_mask: RTIT_OUTPUT_MASK_PTRS
  * @cr3_match: RTIT_CR3_MATCH
