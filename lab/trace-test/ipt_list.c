@@ -240,6 +240,8 @@ struct cut {
 	struct perf_stream *from;
 	struct perf_stream to;
 	bool copying;
+	bool has_mode;
+	struct pt_packet_mode mode;	/* the last MODE.Exec */
 };
 
 static void put(struct perf_stream *to, const void *bytes, size_t size)
@@ -262,15 +264,31 @@ static void put_ip_packet(struct perf_stream *to, const struct packet *packet)
 		put(to, &packet->ip, sizeof(packet->ip));
 }
 
+/* The MODE.Exec before this TIP.PGE may belong to another program's. */
+static void put_mode(struct cut *cut)
+{
+	const struct pt_packet_mode *mode = &cut->mode;
+	unsigned char bytes[] = { 0x99, mode->bits.exec.csl | mode->bits.exec.csd << 1 };
+
+	if (cut->has_mode)
+		put(&cut->to, bytes, sizeof(bytes));
+}
+
 static void cut_packet(const struct packet *packet, void *data)
 {
 	const void *bytes;
 	struct cut *cut = data;
 
 	bytes = cut->from->bytes + packet->offset;
+	if (packet->pt.type == ppt_mode && packet->pt.payload.mode.leaf == pt_mol_exec) {
+		cut->mode = packet->pt.payload.mode;
+		cut->has_mode = true;
+	}
 	switch (packet->pt.type) {
 	case ppt_tip_pge:
 		cut->copying = is_of_only(packet->ip);
+		if (cut->copying)
+			put_mode(cut);
 		/* fall through */
 	case ppt_fup:
 	case ppt_tip:

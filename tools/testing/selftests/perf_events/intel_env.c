@@ -147,13 +147,18 @@ long long model_violations(void)
 	return count_violations() - violations;
 }
 
-int model_vmx(unsigned int us)
+static int write_number(const char *path, unsigned int number)
 {
 	char text[32];
 
-	snprintf(text, sizeof(text), "%u\n", us);
+	snprintf(text, sizeof(text), "%u\n", number);
 
-	return write_file(MODEL_DIR "/vmx", text);
+	return write_file(path, text);
+}
+
+int model_vmx(unsigned int us)
+{
+	return write_number(MODEL_DIR "/vmx", us);
 }
 
 int model_vmexit(void)
@@ -174,4 +179,14 @@ int model_mask(bool mask)
 int model_ack(const char *when)
 {
 	return write_file(MODEL_DIR "/ack", when);
+}
+
+int model_ratio(unsigned int ratio)
+{
+	return write_number(MODEL_DIR "/ratio", ratio);
+}
+
+int model_overflow(unsigned int bytes)
+{
+	return write_number(MODEL_DIR "/overflow", bytes);
 }

@@ -64,4 +64,9 @@ int model_mask(bool mask);
 /* When the handler acknowledges the interrupt: "early", "mid", "late"; "cpu": as on the CPU */
 int model_ack(const char *when);
 
+/* The core:bus ratio, 1 to 255; 0: that of the TSC */
+int model_ratio(unsigned int ratio);
+/* The internal buffer overflows after so many bytes of packets; 0: never */
+int model_overflow(unsigned int bytes);
+
 #endif /* _INTEL_ENV_H */

@@ -67,9 +67,11 @@ static void gated_init(struct gated *gated, const struct gated_ops *ops, void *t
 	gated->log = log;
 
 	model_watch();
-	/* A test that was killed may have left it masked. */
-	if (has_model())
+	/* A test that was killed may have left it masked, or overflowing. */
+	if (has_model()) {
 		model_mask(false);
+		model_overflow(0);
+	}
 }
 
 void gated_init_pt(struct gated *gated, struct pt_trace *trace)

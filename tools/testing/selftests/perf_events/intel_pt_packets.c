@@ -199,6 +199,11 @@ __u64 pt_tsc(const unsigned char *p)
 	return tsc;
 }
 
+unsigned int pt_cbr(const unsigned char *p)
+{
+	return p[2];
+}
+
 bool pt_has_ip(const unsigned char *p)
 {
 	return pt_ip_bits(p[0]) > 0;

@@ -56,6 +56,8 @@ const unsigned char *pt_find_psb(const unsigned char *p, size_t left);
 /* Outcomes in a TNT packet */
 unsigned int pt_tnt_bits(const unsigned char *p);
 __u64 pt_tsc(const unsigned char *p);
+/* The core:bus ratio in a CBR packet */
+unsigned int pt_cbr(const unsigned char *p);
 /* Does this TIP, TIP.PGE, TIP.PGD or FUP have an address? */
 bool pt_has_ip(const unsigned char *p);
 /* Its address. Bits that it leaves out are those of @last, 0 after a PSB. */

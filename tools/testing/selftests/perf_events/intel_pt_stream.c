@@ -99,6 +99,8 @@ static int pt_take_pge(struct pt_trace *trace)
 
 	trace->level = PT_ON;
 	trace->starts = false;
+	trace->ovf_pge += trace->overflowed;
+	trace->overflowed = false;
 	pt_segment(trace)->on++;
 
 	return 0;
@@ -120,6 +122,8 @@ static int pt_take_ip(struct pt_trace *trace, enum pt_packet what,
 		return walk_error(trace, "a branch where tracing is off");
 
 	trace->starts = false;
+	trace->ovf_fup += trace->overflowed && what == PT_FUP;
+	trace->overflowed = false;
 	if (what != PT_FUP)
 		trace->level = what == PT_PGD ? PT_OFF : PT_ON;
 
@@ -162,6 +166,14 @@ static int pt_take_packet(struct pt_trace *trace, enum pt_packet what,
 	case PT_OVF:
 		pt_lose_level(trace);
 		trace->ovf++;
+		trace->overflowed = true;
+		return 0;
+	case PT_PIP:
+		trace->pip++;
+		return 0;
+	case PT_CBR:
+		trace->cbr++;
+		trace->ratio = pt_cbr(p);
 		return 0;
 	case PT_TSC:
 		return pt_take_tsc(trace, p);

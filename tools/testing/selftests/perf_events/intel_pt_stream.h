@@ -48,6 +48,11 @@ struct pt_trace {
 	struct pt_segment	ahead;	/* before the first TSC */
 	__u64			tnt;
 	unsigned long		psb, ovf, records, truncated;
+	unsigned long		ovf_fup, ovf_pge;	/* how OVF resolved */
+	bool			overflowed;		/* not resolved yet */
+	unsigned long		pip;
+	unsigned long		cbr;
+	unsigned int		ratio;	/* of the last CBR */
 	__u64			ip;	/* last IP, 0 at PSB */
 	__u64			psb_ip;	/* of the FUP in PSB+ */
 	unsigned long		ips, kernel_ips;

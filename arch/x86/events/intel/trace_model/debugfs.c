@@ -214,7 +214,7 @@ static int tm_ratio_get(void *data, u64 *val)
 
 static int tm_ratio_set(void *data, u64 val)
 {
-	if (!val || val > U8_MAX)
+	if (val > U8_MAX)
 		return -EINVAL;
 
 	tm_set_ratio(val);

@@ -38,7 +38,7 @@ static void tm_change_frequency(void *info)
 
 /**
  * tm_set_ratio() - change the frequency of all CPUs
- * @ratio: core:bus ratio, 1 to 255
+ * @ratio: core:bus ratio, 1 to 255; 0: that of the TSC
  *
  * Context: task
  */
