@@ -280,7 +280,7 @@ static const struct {
 	void		(*happens)(void);
 	uint64_t	ctl;
 	uint32_t	count;	/* PacketByteCnt */
-	bool		fixed, tsx;
+	bool		fixed, tsx, whole_ip;
 	const char	*packets;
 } cases[] = {
 	{ "2b: TraceEn, PacketByteCnt 0, in other code", outside, USER, 0, .packets =
@@ -307,6 +307,8 @@ static const struct {
 	  .packets = "mode.exec tip.pge4 tip.pgd0 mtc tip.pge2 tip.pgd0" },
 	{ "10b: code of another mode", other_mode, USER, 0, .packets =
 	  "mode.exec tip.pge2" },
+	{ "addresses that aren't compressed", enter_twice, SILENT, 99, .whole_ip = true, .packets =
+	  "mode.exec tip.pge8 tip.pgd0 tip.pge8 tip.pgd0" },
 	{ "PSB period, PacketEn 1", period_in_code, BOTH, 99, .packets =
 	  "tip6 psb tsc tma mode.exec fup4 pip cbr20 psbend" },
 	{ "PSB period, PacketEn 0", period_outside, USER, 99, .packets =
@@ -334,7 +336,9 @@ int main(void)
 		cpu.ctl = cases[i].ctl;
 		cpu.status = RTIT_STATUS_TRIGGEREN;
 		cpu.pt.since_psb = cases[i].count;
-		tm_config = (struct tm_config){ .cyc = !cases[i].fixed, .tsx = cases[i].tsx };
+		tm_config = (struct tm_config){
+			.cyc = !cases[i].fixed, .tsx = cases[i].tsx, .whole_ip = cases[i].whole_ip,
+		};
 		now = 1000;
 		cr3 = 0x1000;
 		forget();

@@ -216,7 +216,10 @@ static void tm_pt_put_ip(struct tm_cpu *cpu, u8 op, u64 ip)
 	u64 changed = ip ^ cpu->pt.last_ip;
 	u8 code, nr;
 
-	if (!(changed >> 16)) {
+	if (tm_config.whole_ip) {
+		code = 6;
+		nr = 8;
+	} else if (!(changed >> 16)) {
 		code = 1;
 		nr = 2;
 	} else if (!(changed >> 32)) {

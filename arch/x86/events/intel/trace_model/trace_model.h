@@ -60,6 +60,7 @@ struct seq_file;
  * @cr3_filter: RTIT_CR3_MATCH
  * @pebs: processor event based sampling
  * @tsx: MODE.TSX packets
+ * @whole_ip: addresses have 8 bytes and aren't compressed, "IP Compression"
  * @filters: number of address ranges
  * @overflow: bytes of packets after which the internal buffer overflows, 0: never; may be
  *	      changed at any time
@@ -75,6 +76,7 @@ struct tm_config {
 	bool		cr3_filter;
 	bool		pebs;
 	bool		tsx;
+	bool		whole_ip;
 	unsigned int	filters;
 	unsigned int	overflow;
 	enum tm_ack	ack;
