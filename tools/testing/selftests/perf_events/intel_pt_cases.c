@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "intel_pt_packets.h"
 #include "intel_test.h"
 
 PROGRAM_NEEDS(lacks_pmu("intel_pt"))
