@@ -93,6 +93,8 @@ static const char *packet_name(const struct pt_packet *packet)
 		return "tip.pgd";
 	case ppt_tnt_8:
 		return "tnt";
+	case ppt_tnt_64:
+		return "tnt64";
 	case ppt_ovf:
 		return "ovf";
 	case ppt_stop:
@@ -213,6 +215,16 @@ static void period_of_starts(void)
 	outside();
 }
 
+static void conditional(void)
+{
+	int i;
+
+	inside();
+	forget();
+	for (i = 0; i < 6 * 8 + 5; i++)
+		tm_pt_cond(&cpu, true, HERE);
+}
+
 static void mov_cr3(void)
 {
 	outside();
@@ -280,7 +292,7 @@ static const struct {
 	void		(*happens)(void);
 	uint64_t	ctl;
 	uint32_t	count;	/* PacketByteCnt */
-	bool		fixed, tsx, whole_ip;
+	bool		fixed, tsx, whole_ip, long_tnt;
 	const char	*packets;
 } cases[] = {
 	{ "2b: TraceEn, PacketByteCnt 0, in other code", outside, USER, 0, .packets =
@@ -309,6 +321,9 @@ static const struct {
 	  "mode.exec tip.pge2" },
 	{ "addresses that aren't compressed", enter_twice, SILENT, 99, .whole_ip = true, .packets =
 	  "mode.exec tip.pge8 tip.pgd0 tip.pge8 tip.pgd0" },
+	{ "7d: TNT is full", conditional, SILENT, 99, .packets = "tnt tnt tnt tnt tnt tnt tnt tnt" },
+	{ "7d: TNT is full, 47 outcomes", conditional, SILENT, 99, .long_tnt = true, .packets =
+	  "tnt64" },
 	{ "PSB period, PacketEn 1", period_in_code, BOTH, 99, .packets =
 	  "tip6 psb tsc tma mode.exec fup4 pip cbr20 psbend" },
 	{ "PSB period, PacketEn 0", period_outside, USER, 99, .packets =
@@ -338,6 +353,7 @@ int main(void)
 		cpu.pt.since_psb = cases[i].count;
 		tm_config = (struct tm_config){
 			.cyc = !cases[i].fixed, .tsx = cases[i].tsx, .whole_ip = cases[i].whole_ip,
+			.long_tnt = cases[i].long_tnt,
 		};
 		now = 1000;
 		cr3 = 0x1000;

@@ -400,6 +400,7 @@ static void make_trace(void)
 	ip = anywhere();
 	tm_config.cyc = below(4);
 	tm_config.tsx = below(2);
+	tm_config.long_tnt = below(2);
 	tm_config.whole_ip = !below(4);
 	tm_config.overflow = below(2) ? 0 : 100 + below(1000);
 	cpu.ctl = any_control();

@@ -280,11 +280,11 @@ TEST_F(pt_case, cbr_at_a_change_of_frequency)
 
 /* --- Overflow --- */
 
-/* Traced code, and system calls between it */
+/* Traced code, and system calls between it. The packets of 2000 branches fill the buffer. */
 static void work(unsigned int n)
 {
 	while (n--) {
-		branches(1 + n % 64);
+		branches(n % 8 ? 20 : 2000);
 		syscall(__NR_getppid);
 	}
 }
@@ -303,7 +303,7 @@ TEST_F(pt_case, overflow)
 	open_group(_metadata, gated);
 	ASSERT_EQ(model_overflow(500), 0);
 	enable_group(_metadata, gated);
-	work(2000);
+	work(300);
 	disable_and_read(_metadata, gated);
 
 	EXPECT_TRUE(pt_trace_complete(&self->trace));

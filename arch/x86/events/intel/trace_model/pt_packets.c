@@ -8,7 +8,7 @@
  * processors may differ, the model does what is easiest for decoders:
  *
  *   - outcomes of conditional branches are kept until another packet has to be in
- *     order with them, or a long TNT packet is full;
+ *     order with them, or a TNT packet is full;
  *   - a return is compressed if its call came after the last packet that may
  *     make a decoder forget calls (PSB, TIP.PGE, OVF).
  *
@@ -200,7 +200,7 @@ static void tm_pt_flush(struct tm_cpu *cpu)
 static void tm_pt_outcome(struct tm_cpu *cpu, bool taken)
 {
 	cpu->pt.tnt = cpu->pt.tnt << 1 | taken;
-	if (++cpu->pt.nr_tnt < TM_TNT_LONG)
+	if (++cpu->pt.nr_tnt < (tm_config.long_tnt ? TM_TNT_LONG : TM_TNT_SHORT))
 		return;
 
 	tm_pt_time(cpu);

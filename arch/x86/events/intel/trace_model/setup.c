@@ -56,6 +56,7 @@ static const struct tm_option tm_options[] __initconst = {
 	{ "no-cr3", &tm_config.cr3_filter, false },
 	{ "pebs", &tm_config.pebs, true },
 	{ "tsx", &tm_config.tsx, true },
+	{ "long-tnt", &tm_config.long_tnt, true },
 	{ "whole-ip", &tm_config.whole_ip, true },
 };
 

@@ -60,6 +60,7 @@ struct seq_file;
  * @cr3_filter: RTIT_CR3_MATCH
  * @pebs: processor event based sampling
  * @tsx: MODE.TSX packets
+ * @long_tnt: TNT packets of up to 47 outcomes, not 6
  * @whole_ip: addresses have 8 bytes and aren't compressed, "IP Compression"
  * @filters: number of address ranges
  * @overflow: bytes of packets after which the internal buffer overflows, 0: never; may be
@@ -76,6 +77,7 @@ struct tm_config {
 	bool		cr3_filter;
 	bool		pebs;
 	bool		tsx;
+	bool		long_tnt;
 	bool		whole_ip;
 	unsigned int	filters;
 	unsigned int	overflow;
