@@ -172,6 +172,19 @@ static void read_aux(struct perf_file *file, const struct aux_record *record)
 	part->cpu = sample_type & PERF_SAMPLE_CPU ? (int32_t)*field : -1;
 }
 
+/* perf pads the data of a record; the next record begins where the padding does. */
+#define ALIGNMENT	8
+
+static bool goes_on(struct perf_stream *stream, const struct auxtrace_record *record)
+{
+	uint64_t padding = stream->offset + stream->size - record->offset;
+
+	if (padding >= ALIGNMENT || padding > stream->size)
+		return false;
+	stream->size -= padding;
+	return true;
+}
+
 static struct perf_stream *stream_of(struct perf_file *file, const struct auxtrace_record *record)
 {
 	struct perf_stream *stream;
@@ -181,7 +194,7 @@ static struct perf_stream *stream_of(struct perf_file *file, const struct auxtra
 		stream = &file->streams[i];
 		if (stream->idx != record->idx)
 			continue;
-		if (stream->offset + stream->size == record->offset)
+		if (goes_on(stream, record))
 			return stream;
 		break;
 	}
