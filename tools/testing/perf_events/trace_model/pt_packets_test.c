@@ -238,11 +238,10 @@ static void conditional(uint64_t next, uint64_t target)
 	bool taken = below(2);
 
 	ip = taken ? target : next;
-	if (!below(50)) {
+	if (!below(50))
 		tm_pt_overflow(&cpu, ip);
-	} else {
+	else
 		tm_pt_cond(&cpu, taken, ip);
-	}
 }
 
 static void direct(uint64_t target)
