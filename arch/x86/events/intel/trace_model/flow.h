@@ -87,6 +87,9 @@ void tm_bts_record(struct tm_cpu *cpu, u64 from, u64 to);
 /* ptwrite.c */
 bool tm_ptwrite(struct pt_regs *regs);
 
+/* rdpmc.c */
+bool tm_rdpmc(struct pt_regs *regs);
+
 /* step.c */
 bool tm_walk_own_entry(void);
 

@@ -344,12 +344,18 @@ static int tm_debug_exception(struct pt_regs *regs, unsigned long *dr6)
 
 NOKPROBE_SYMBOL(tm_debug_exception);
 
-/* The program continues after PTWRITE, as if there had been no exception. */
+/* Instructions that the model executes */
+static bool tm_executes(struct pt_regs *regs)
+{
+	return tm_rdpmc(regs) || (tm_config.ptwrite && tm_ptwrite(regs));
+}
+
+/* The program continues after the instruction, as if there had been no exception. */
 static bool tm_refused(struct pt_regs *regs)
 {
 	u64 ip = regs->ip;
 
-	if (!tm_config.ptwrite || !tm_ptwrite(regs))
+	if (!tm_executes(regs))
 		return false;
 
 	if (this_cpu_read(tm_walk.task) == current && this_cpu_read(tm_walk.ip) == ip &&
