@@ -112,5 +112,5 @@ void tm_bts_record(struct tm_cpu *cpu, u64 from, u64 to)
 	cpu->stat.bts_records++;
 
 	if ((cpu->debugctl & DEBUGCTLMSR_BTINT) && next >= ds->bts_interrupt_threshold)
-		cpu->pmi |= TM_PMI_BTS;
+		tm_pmi_request(cpu, TM_PMI_BTS);
 }

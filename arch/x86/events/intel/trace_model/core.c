@@ -89,6 +89,7 @@ static void tm_copy(struct tm_cpu *to, const struct tm_cpu *from)
 	memset(&to->stat, 0, sizeof(to->stat));
 	to->violations = 0;
 	to->msr = 0;
+	to->unclaimed = 0;
 	to->nr_stores = 0;
 	to->nr_bytes = 0;
 }
@@ -285,47 +286,82 @@ static void tm_show(void)
 	} while (!tm_is_current(seq));
 }
 
+struct tm_delivery tm_delivery;
+
+/*
+ * The interrupt comes some instructions after its cause: an operation of the model
+ * counts as one. Here is what happens with the request at the end of an operation. The
+ * choice depends on the seed and on nothing else that varies.
+ */
+static u64 tm_skid(struct tm_cpu *cpu, void *arg)
+{
+	u32 most = READ_ONCE(tm_delivery.skid);
+
+	if (!cpu->skids) {
+		cpu->skid = (u64)(u32)((tm_delivery.seed + ++cpu->choices) * 0x9e3779b1) *
+			    (most + 1) >> 32;
+		cpu->skids = true;
+	}
+	if (!cpu->skid) {
+		cpu->skids = false;
+		return false;
+	}
+	cpu->skid--;
+	return true;
+}
+
+static bool tm_skids(unsigned int level)
+{
+	if (!READ_ONCE(tm_delivery.skid) || !tm_apply(level, tm_skid, NULL))
+		return false;
+
+	tm_count(TM_STAT_PMI_SKIDS);
+	return true;
+}
+
 /*
  * An interrupt is delivered once, by the context that gets here first. It counts as sent
  * from this moment on, because an NMI may handle its cause from now on.
  */
 static u64 tm_take_pmi(struct tm_cpu *cpu, void *arg)
 {
-	u8 pmi = cpu->pmi;
+	u64 pmi = cpu->pmi | cpu->held;
 
 	cpu->pmi = 0;
+	cpu->skids = false;
+	cpu->held = 0;
 	cpu->sent |= pmi;
 	return pmi;
 }
 
-/* The counters' interrupt stays pending as long as its bit in GLOBAL_STATUS is set. */
-static u64 tm_lose_pmi(struct tm_cpu *cpu, void *arg)
+/* Requests for a bit of GLOBAL_STATUS wait as long as that bit is set, others are lost. */
+static u64 tm_hold_pmi(struct tm_cpu *cpu, void *arg)
 {
-	bool pmi = cpu->pmi & TM_PMI_BTS;
+	u64 pmi = cpu->pmi;
 
-	cpu->pmi &= ~TM_PMI_BTS;
-	return pmi;
-}
-
-static void tm_hold_pmi(unsigned int level, u8 pmi)
-{
-	if (pmi & TM_PMI_BTS && tm_apply(level, tm_lose_pmi, NULL))
-		tm_count(TM_STAT_PMI_LOST);
-	if (pmi & TM_PMI_STATUS)
-		tm_count(TM_STAT_PMI_HELD);
+	cpu->pmi = 0;
+	cpu->skids = false;
+	if (!READ_ONCE(tm_delivery.lost))
+		cpu->held |= pmi & cpu->global_status;
+	return pmi & ~cpu->held;
 }
 
 static void tm_deliver_pmi(unsigned int level)
 {
-	u8 pmi = tm_slot(this_cpu_read(tm_state.current_seq))->pmi;
+	const struct tm_cpu *cpu = tm_slot(this_cpu_read(tm_state.current_seq));
 
-	if (!pmi)
+	if (!cpu->pmi && !cpu->held)
+		return;
+	if (cpu->pmi && tm_skids(level))
 		return;
 
-	if (!tm_pmi_allowed())
-		tm_hold_pmi(level, pmi);
-	else if (tm_apply(level, tm_take_pmi, NULL))
-		tm_pmi_send();
+	if (tm_pmi_allowed()) {
+		if (tm_apply(level, tm_take_pmi, NULL))
+			tm_pmi_send();
+	} else if (cpu->pmi) {
+		tm_count(tm_apply(level, tm_hold_pmi, NULL) ?
+			 TM_STAT_PMI_LOST : TM_STAT_PMI_HELD);
+	}
 }
 
 static unsigned int tm_enter(unsigned long *flags)

@@ -98,11 +98,13 @@ static bool tm_advance(struct tm_cpu *cpu, unsigned int i, u8 shift, u64 now)
 	return true;
 }
 
-static void tm_overflow(struct tm_cpu *cpu, unsigned int i, bool irq)
+/* What it sets in GLOBAL_STATUS, if it interrupts */
+static u64 tm_overflow(struct tm_cpu *cpu, unsigned int i, bool irq)
 {
-	cpu->global_status |= BIT_ULL(tm_status_bit(i));
-	if (irq)
-		cpu->pmi |= TM_PMI_STATUS;
+	u64 bit = BIT_ULL(tm_status_bit(i));
+
+	cpu->global_status |= bit;
+	return irq ? bit : 0;
 }
 
 /*
@@ -135,7 +137,7 @@ static bool tm_pebs(struct tm_cpu *cpu, unsigned long counters, u64 now,
  */
 bool tm_counters_update(struct tm_cpu *cpu, const struct pt_regs *regs)
 {
-	u64 now = rdtsc_ordered();
+	u64 now = rdtsc_ordered(), interrupts = 0;
 	unsigned long pebs = 0;
 	unsigned int i;
 	u8 shift;
@@ -149,8 +151,10 @@ bool tm_counters_update(struct tm_cpu *cpu, const struct pt_regs *regs)
 		else if (tm_has_pebs(cpu, i))
 			pebs |= BIT(i);
 		else
-			tm_overflow(cpu, i, irq);
+			interrupts |= tm_overflow(cpu, i, irq);
 	}
+	if (interrupts)
+		tm_pmi_request(cpu, interrupts);
 	return tm_pebs(cpu, pebs, now, regs);
 }
 
@@ -170,6 +174,8 @@ u64 tm_counters_deadline(const struct tm_cpu *cpu)
 	bool irq;
 
 	if (cpu->pmi)
+		return 0;
+	if (cpu->held)
 		return tm_pmi_is_masked() ? TM_NEVER : 0;
 	if (!cpu->global_ctrl)
 		return TM_NEVER;

@@ -42,6 +42,7 @@ static const char * const tm_stat_names[TM_NR_STATS] = {
 	[TM_STAT_PMI_RAISED]		= "pmi_raised",
 	[TM_STAT_PMI_HELD]		= "pmi_held",
 	[TM_STAT_PMI_LOST]		= "pmi_lost",
+	[TM_STAT_PMI_SKIDS]		= "pmi_skids",
 	[TM_STAT_POKES]			= "pokes",
 	[TM_STAT_BYTES]			= "bytes",
 	[TM_STAT_PSBS]			= "psbs",
@@ -239,6 +240,9 @@ static int __init tm_debugfs_init(void)
 	debugfs_create_file("ack", 0600, dir, NULL, &tm_ack_fops);
 	debugfs_create_file_unsafe("ratio", 0600, dir, NULL, &tm_ratio_fops);
 	debugfs_create_u32("overflow", 0600, dir, &tm_config.overflow);
+	debugfs_create_bool("lost", 0600, dir, &tm_delivery.lost);
+	debugfs_create_u32("skid", 0600, dir, &tm_delivery.skid);
+	debugfs_create_u32("seed", 0600, dir, &tm_delivery.seed);
 	return 0;
 }
 fs_initcall(tm_debugfs_init);

@@ -33,7 +33,7 @@
  * @planned: TSC at which the timer checks @deadline; written by the timer
  * @poked: an NMI that makes the CPU update its counters is on its way
  * @in_poke: its handler runs
- * @owed: the last NMI is the interrupt: a driver has to claim it
+ * @owed: causes of the interrupt if the last NMI is it: a driver has to claim it
  * @stray: an NMI is on its way whose cause another one may have handled
  * @arm: runs on the CPU, queues @start on another one
  * @start: runs on the other CPU, starts @timer
@@ -45,7 +45,7 @@ struct tm_watch {
 	u64		planned;
 	bool		poked;
 	bool		in_poke;
-	bool		owed;
+	u64		owed;
 	bool		stray;
 	struct irq_work	arm;
 	struct irq_work	start;
@@ -84,8 +84,10 @@ bool tm_pmi_is_masked(void)
 	return READ_ONCE(tm_pmi_masked);
 }
 
+/* The interrupt skids until the next look at the latest. */
 static u64 tm_look(struct tm_cpu *cpu, void *arg)
 {
+	cpu->skid = 0;
 	return tm_counters_update(cpu, arg);
 }
 
@@ -143,15 +145,23 @@ void tm_pmi_send(void)
 
 static u64 tm_arrive(struct tm_cpu *cpu, void *arg)
 {
-	u8 sent = cpu->sent;
+	u64 sent = cpu->sent;
 
 	cpu->sent = 0;
 	return sent;
 }
 
+static u64 tm_end_skid(struct tm_cpu *cpu, void *arg)
+{
+	cpu->skid = 0;
+	return 0;
+}
+
 /*
  * The first of all handlers. A poke is for the model itself, the interrupt is not:
- * tm_unknown_nmi() checks whether a driver has claimed it.
+ * tm_unknown_nmi() checks whether a driver has claimed it. The way into an NMI's handler
+ * is longer than any skid: an interrupt that was skidding is latched now, and comes when
+ * this NMI is over.
  */
 static int tm_nmi(unsigned int cmd, struct pt_regs *regs)
 {
@@ -168,6 +178,7 @@ static int tm_nmi(unsigned int cmd, struct pt_regs *regs)
 	}
 
 	watch->owed = tm_run(tm_arrive, NULL);
+	tm_run(tm_end_skid, NULL);
 
 	return poked && !watch->owed ? NMI_HANDLED : NMI_DONE;
 }
@@ -176,6 +187,7 @@ NOKPROBE_SYMBOL(tm_nmi);
 
 static u64 tm_unclaimed(struct tm_cpu *cpu, void *arg)
 {
+	cpu->unclaimed = *(u64 *)arg;
 	tm_violation(cpu, TM_VIOLATION_UNCLAIMED);
 	return 0;
 }
@@ -193,7 +205,7 @@ static int tm_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 	struct tm_watch *watch = this_cpu_ptr(&tm_watch);
 
 	if (watch->owed) {
-		tm_run(tm_unclaimed, NULL);
+		tm_run(tm_unclaimed, &watch->owed);
 		return NMI_HANDLED;
 	}
 	if (!watch->stray)
@@ -308,7 +320,7 @@ void tm_host_reset(unsigned int cpu)
 
 	WRITE_ONCE(watch->deadline, TM_NEVER);
 	WRITE_ONCE(watch->poked, false);
-	watch->owed = false;
+	watch->owed = 0;
 	watch->stray = false;
 }
 

@@ -138,6 +138,7 @@ static u64 tm_write_ctl(struct tm_cpu *cpu, const struct tm_access *access)
 	bool was = cpu->ctl & RTIT_CTL_TRACEEN;
 	u64 val = access->val;
 
+	/* Clearing TraceEn faults as well, although it is clear: appendix A.6 in volume 3D. */
 	if (cpu->vmx)
 		return tm_fault(cpu, access, TM_VIOLATION_VMX);
 	if (!tm_ctl_valid(val))
@@ -289,9 +290,8 @@ static u64 *tm_counter(struct tm_cpu *cpu, unsigned int msr)
 }
 
 /*
- * If its cause is cleared, an interrupt that wasn't delivered yet is cancelled. One that
- * is on its way still arrives, but nobody has to claim it: the handler clears the cause
- * in another NMI, whatever that one came for.
+ * An interrupt that the local APIC holds back is cancelled if its cause is cleared. One
+ * that is on its way, or latched as an NMI, still comes.
  */
 static u64 tm_acknowledge(struct tm_cpu *cpu, const struct tm_access *access)
 {
@@ -299,10 +299,7 @@ static u64 tm_acknowledge(struct tm_cpu *cpu, const struct tm_access *access)
 		return tm_fault(cpu, access, TM_VIOLATION_COUNTER);
 
 	cpu->global_status &= ~access->val;
-	if (!cpu->global_status) {
-		cpu->pmi &= ~TM_PMI_STATUS;
-		cpu->sent &= ~TM_PMI_STATUS;
-	}
+	cpu->held &= ~access->val;
 	return 0;
 }
 

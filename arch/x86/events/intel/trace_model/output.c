@@ -126,7 +126,7 @@ static bool tm_topa_region(struct tm_cpu *cpu, u64 *entry)
 static void tm_topa_interrupt(struct tm_cpu *cpu)
 {
 	cpu->global_status |= GLOBAL_STATUS_TRACE_TOPAPMI;
-	cpu->pmi |= TM_PMI_STATUS;
+	tm_pmi_request(cpu, GLOBAL_STATUS_TRACE_TOPAPMI);
 }
 
 /* A region is full. If it has STOP, the position stays at its end. */

@@ -118,6 +118,6 @@ bool tm_pebs_overflow(struct tm_cpu *cpu, unsigned long counters, u64 now,
 		return true;
 
 	cpu->global_status |= GLOBAL_STATUS_BUFFER_OVF;
-	cpu->pmi |= TM_PMI_STATUS;
+	tm_pmi_request(cpu, GLOBAL_STATUS_BUFFER_OVF);
 	return false;
 }

@@ -39,7 +39,7 @@ bool tm_pebs_overflow(struct tm_cpu *cpu, unsigned long counters, u64 now,
 		      const struct pt_regs *regs);
 
 /*
- * bts_store.c requests an interrupt with cpu->pmi |= TM_PMI_BTS. It is raised after the
+ * bts_store.c requests an interrupt of its own, TM_PMI_BTS. It is raised after the
  * operation's stores, or is lost if the local APIC doesn't allow it. It sets no bit of
  * GLOBAL_STATUS. tm_bts_start() is called when DEBUGCTL's TR and BTS become both set,
  * tm_bts_stop() when they no longer are; debugctl has the new value.

@@ -58,6 +58,7 @@ static const struct tm_option tm_options[] __initconst = {
 	{ "tsx", &tm_config.tsx, true },
 	{ "long-tnt", &tm_config.long_tnt, true },
 	{ "whole-ip", &tm_config.whole_ip, true },
+	{ "lost", &tm_delivery.lost, true },
 };
 
 static void __init tm_parse_option(const char *option)
@@ -68,7 +69,9 @@ static void __init tm_parse_option(const char *option)
 		tm_config.filters = min_t(unsigned int, tm_config.filters, 4);
 		return;
 	}
-	if (sscanf(option, "overflow=%u", &tm_config.overflow) == 1)
+	if (sscanf(option, "overflow=%u", &tm_config.overflow) == 1 ||
+	    sscanf(option, "skid=%u", &tm_delivery.skid) == 1 ||
+	    sscanf(option, "seed=%u", &tm_delivery.seed) == 1)
 		return;
 	if (strstarts(option, "ack=") && tm_ack_parse(option + 4, &tm_config.ack))
 		return;

@@ -86,6 +86,20 @@ struct tm_config {
 
 extern struct tm_config tm_config;
 
+/**
+ * struct tm_delivery - how the interrupt is delivered; can be changed at any time
+ * @skid: most operations that come between a request and the local APIC
+ * @seed: which of them come, see tm_skid()
+ * @lost: a request that finds LVTPC masked is lost
+ */
+struct tm_delivery {
+	u32	skid;
+	u32	seed;
+	bool	lost;
+};
+
+extern struct tm_delivery tm_delivery;
+
 /* Actions of software that the hardware forbids, or after which it promises nothing. */
 enum tm_violation {
 	TM_VIOLATION_LIVE_WRITE,	/* a trace MSR other than RTIT_CTL, while TraceEn */
@@ -123,8 +137,9 @@ enum tm_stat {
 	TM_STAT_DRAINED,	/* unfinished stores that an NMI found and finished */
 	TM_STAT_MAX_NESTING,
 	TM_STAT_PMI_RAISED,
-	TM_STAT_PMI_HELD,	/* operations that left one pending: LVTPC is masked */
-	TM_STAT_PMI_LOST,	/* of BTS, while LVTPC was masked */
+	TM_STAT_PMI_HELD,	/* requests that wait: LVTPC is masked */
+	TM_STAT_PMI_LOST,	/* requests while LVTPC was masked that don't */
+	TM_STAT_PMI_SKIDS,	/* operations between a request and the local APIC */
 	TM_STAT_POKES,		/* NMIs sent to check for an overflow */
 	TM_STAT_BYTES,		/* of trace */
 	TM_STAT_PSBS,
@@ -154,12 +169,17 @@ enum tm_stat {
  * @evtsel: IA32_PERFEVTSELx
  * @count: counters as of @since, general ones first
  * @since: TSC
- * @pmi: interrupts requested and not delivered, TM_PMI_*
- * @sent: interrupts on their way, as an NMI that a driver has to claim, TM_PMI_*
+ * @pmi: requests of the interrupt on their way to the local APIC: causes, see tm_pmi_request()
+ * @skid: operations that @pmi still waits for
+ * @skids: @skid has been chosen for @pmi
+ * @choices: number of times that it has been chosen
+ * @held: causes of requests that have reached it and wait until it is unmasked
+ * @sent: causes of the interrupt on its way, as an NMI that a driver has to claim
  * @stat: how many of a statistic this operation adds; zero at its start
  * @violations: bit mask of enum tm_violation, of this operation; zero at its start
  * @msr: number of the MSR that this operation writes, or zero
  * @msr_val: value written to it
+ * @unclaimed: causes of the interrupt that nobody has claimed, or zero
  * @nr_stores: used part of @store; zero at the operation's start
  * @nr_bytes: used part of @bytes
  * @store: writes to memory, executed in order after publication
@@ -189,10 +209,12 @@ struct tm_cpu {
 	u64		evtsel[TM_GP];
 	u64		count[TM_COUNTERS];
 	u64		since[TM_COUNTERS];
-	u8		pmi;
-#define TM_PMI_STATUS	BIT(0)	/* for a bit of @global_status, until that is cleared */
-#define TM_PMI_BTS	BIT(1)	/* for the DS area's threshold */
-	u8		sent;
+	u64		pmi;
+	u32		skid;
+	bool		skids;
+	u32		choices;
+	u64		held;
+	u64		sent;
 
 	struct {
 		u16	bytes;
@@ -202,6 +224,7 @@ struct tm_cpu {
 	u32		violations;
 	u32		msr;
 	u64		msr_val;
+	u64		unclaimed;
 	u16		nr_stores;
 	u16		nr_bytes;
 	struct tm_pending {
@@ -248,6 +271,15 @@ DECLARE_PER_CPU(unsigned long[TM_NR_STATS], tm_stats);
 static __always_inline void tm_count(enum tm_stat stat)
 {
 	this_cpu_inc(tm_stats[stat]);
+}
+
+/* Cause of an interrupt that has no bit in GLOBAL_STATUS: the DS area's threshold */
+#define TM_PMI_BTS	BIT_ULL(60)
+
+/* Request the interrupt. @causes: bits of GLOBAL_STATUS, or TM_PMI_BTS */
+static inline void tm_pmi_request(struct tm_cpu *cpu, u64 causes)
+{
+	cpu->pmi |= causes;
 }
 
 static inline bool tm_bts_on(const struct tm_cpu *cpu)

@@ -39,10 +39,25 @@ static struct tm_violation_report {
 	unsigned int	cpu;
 	u32		msr;
 	u64		msr_val;
+	u64		unclaimed;
 	unsigned int	depth;
 	unsigned long	stack[TM_STACK_DEPTH];
 	struct irq_work	work;
 } tm_reports[TM_NR_VIOLATIONS];
+
+/* Who raised the interrupt that nobody has claimed */
+static void tm_print_causes(u64 causes)
+{
+	char counters[32] = "";
+
+	if (causes & TM_COUNTER_MASK)
+		snprintf(counters, sizeof(counters), " counters 0x%llx",
+			 causes & TM_COUNTER_MASK);
+	pr_warn("raised by:%s%s%s%s\n",
+		causes & GLOBAL_STATUS_TRACE_TOPAPMI ? " Intel PT" : "",
+		causes & TM_PMI_BTS ? " Intel BTS" : "",
+		causes & GLOBAL_STATUS_BUFFER_OVF ? " PEBS" : "", counters);
+}
 
 static void tm_print_report(struct irq_work *work)
 {
@@ -53,6 +68,8 @@ static void tm_print_report(struct irq_work *work)
 		tm_violation_names[report - tm_reports]);
 	if (report->msr)
 		pr_warn("write of 0x%llx to MSR 0x%x\n", report->msr_val, report->msr);
+	if (report->unclaimed)
+		tm_print_causes(report->unclaimed);
 	stack_trace_print(report->stack, report->depth, 1);
 }
 
@@ -64,6 +81,7 @@ static void tm_report_first(struct tm_violation_report *report, const struct tm_
 	report->cpu = smp_processor_id();
 	report->msr = cpu->msr;
 	report->msr_val = cpu->msr_val;
+	report->unclaimed = cpu->unclaimed;
 	report->depth = stack_trace_save(report->stack, TM_STACK_DEPTH, 1);
 	init_irq_work(&report->work, tm_print_report);
 	irq_work_queue(&report->work);

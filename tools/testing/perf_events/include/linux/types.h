@@ -9,6 +9,7 @@
 #define __aligned(n)	__attribute((__aligned__(n)))
 
 typedef int8_t s8;
+typedef int32_t s32;
 typedef int64_t s64;
 typedef uint8_t u8;
 typedef uint16_t u16;

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PERF_EVENTS_LINUX_ATOMIC_H
+#define _PERF_EVENTS_LINUX_ATOMIC_H
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+#define atomic_xchg(v, new)	__atomic_exchange_n(&(v)->counter, new, __ATOMIC_SEQ_CST)
+
+#endif
