@@ -360,6 +360,36 @@ static void test_skid_acknowledged(void)
 	result("acknowledgment before the interrupt");
 }
 
+static void expect_live(u32 expected, const char *what)
+{
+	expect(writes(MSR_IA32_RTIT_CTL, TRACE_OFF), what);
+	expect(violations() == expected, what);
+}
+
+static void test_topa_live(void)
+{
+	reset();
+	expect(writes(MSR_IA32_RTIT_CTL, TRACE), "TraceEn");
+	expect_live(0, "no entry changed");
+
+	table()[REGIONS - 1] &= ~TOPA_INT;
+	expect(writes(MSR_IA32_RTIT_CTL, TRACE), "TraceEn");
+	expect_live(0, "entry changed before TraceEn");
+
+	expect(writes(MSR_IA32_RTIT_CTL, TRACE), "TraceEn");
+	table()[REGIONS - 1] |= TOPA_INT;
+	expect_live(BIT(TM_VIOLATION_TOPA_LIVE), "entry changed while TraceEn");
+
+	/* A second table, where the first one ends */
+	table()[REGIONS] = (MEMORY_PAGES - 1) * PAGE_SIZE | TOPA_END;
+	memcpy(memory + (MEMORY_PAGES - 1) * PAGE_SIZE, memory, PAGE_SIZE);
+	table()[(MEMORY_PAGES - 1) * PAGE_SIZE / sizeof(u64) + REGIONS] = TOPA_END;
+	expect(writes(MSR_IA32_RTIT_CTL, TRACE), "TraceEn");
+	table()[(MEMORY_PAGES - 1) * PAGE_SIZE / sizeof(u64)] ^= TOPA_INT;
+	expect_live(BIT(TM_VIOLATION_TOPA_LIVE), "second table changed while TraceEn");
+	result("ToPA entries changed while TraceEn");
+}
+
 static u64 unclaimed(struct tm_cpu *cpu, void *arg)
 {
 	cpu->unclaimed = *(u64 *)arg;
@@ -395,6 +425,7 @@ int main(void)
 	test_masked();
 	test_skid();
 	test_skid_acknowledged();
+	test_topa_live();
 	test_unclaimed();
 	printf("1..%d\n", tap_count);
 	return tap_failed ? 1 : 0;

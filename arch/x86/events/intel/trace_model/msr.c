@@ -105,9 +105,24 @@ static bool tm_ctl_valid(u64 ctl)
 				  TM_PSB_PERIODS);
 }
 
+/* The tables must not change from now on, until TraceEn is clear. */
+static void tm_topa_freeze(struct tm_cpu *cpu)
+{
+	cpu->topa_base = cpu->output_base;
+	cpu->topa_sum = tm_topa_sum(cpu->topa_base);
+}
+
+static void tm_topa_thaw(struct tm_cpu *cpu)
+{
+	if (cpu->topa_sum != tm_topa_sum(cpu->topa_base))
+		tm_violation(cpu, TM_VIOLATION_TOPA_LIVE);
+}
+
 static void tm_trace_on(struct tm_cpu *cpu, const struct tm_access *access)
 {
 	cpu->ctl = access->val;
+	if (access->val & RTIT_CTL_TOPA)
+		tm_topa_freeze(cpu);
 	if (cpu->status & (RTIT_STATUS_ERROR | RTIT_STATUS_STOPPED)) {
 		tm_violation(cpu, TM_VIOLATION_STATUS);
 		return;
@@ -128,6 +143,8 @@ void tm_trace_off(struct tm_cpu *cpu, u64 ctl)
 {
 	if (cpu->status & RTIT_STATUS_TRIGGEREN)
 		tm_pt_stop(cpu);
+	if (cpu->ctl & RTIT_CTL_TOPA)
+		tm_topa_thaw(cpu);
 
 	cpu->ctl = ctl;
 	cpu->status &= ~RTIT_STATUS_TRIGGEREN;

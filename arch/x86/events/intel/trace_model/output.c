@@ -25,6 +25,7 @@
 #define TOPA_SIZE_SHIFT		6
 #define TOPA_BASE		PAGE_MASK
 #define TOPA_ENTRIES		(PAGE_SIZE / sizeof(u64))
+#define TOPA_TABLES		64	/* that are looked at for changes */
 #define TOPA_LINKS		2	/* from table to table, without a region in between */
 
 #define TM_MAX_PACKET		16	/* PSB */
@@ -121,6 +122,36 @@ static bool tm_topa_region(struct tm_cpu *cpu, u64 *entry)
 		tm_set_position(cpu, 0, tm_output_offset(cpu));
 	}
 	return false;
+}
+
+/**
+ * tm_topa_sum() - checksum of the tables
+ * @base: physical address of the first one
+ *
+ * "The processor may cache internally any number of entries": software has to clear
+ * TraceEn before it changes one. Section 36.2.6.2 of the manual's volume 3C.
+ *
+ * Return: the checksum, up to the first entry that can't be read.
+ */
+u64 tm_topa_sum(u64 base)
+{
+	u64 table = base, entry, sum = 0;
+	unsigned int tables, i;
+
+	for (tables = 0; tables < TOPA_TABLES; tables++) {
+		if (!tm_is_memory(table, PAGE_SIZE))
+			return sum;
+		for (i = 0; i < TOPA_ENTRIES; i++) {
+			entry = READ_ONCE(((u64 *)phys_to_virt(table))[i]);
+			sum = (sum ^ entry) * 0x9e3779b97f4a7c15ULL;
+			if (entry & TOPA_END)
+				break;
+		}
+		table = entry & TOPA_BASE;
+		if (!(entry & TOPA_END) || table == base)
+			return sum;
+	}
+	return sum;
 }
 
 static void tm_topa_interrupt(struct tm_cpu *cpu)

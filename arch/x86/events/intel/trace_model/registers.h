@@ -29,6 +29,7 @@ void tm_lose_power(void);
 /* output.c */
 void tm_out(struct tm_cpu *cpu, const void *bytes, unsigned int n);
 bool tm_output_check(struct tm_cpu *cpu);
+u64 tm_topa_sum(u64 base);
 
 /* counters.c */
 bool tm_counters_update(struct tm_cpu *cpu, const struct pt_regs *regs);

@@ -109,6 +109,7 @@ enum tm_violation {
 	TM_VIOLATION_VMX,		/* RTIT_CTL written in VMX operation */
 	TM_VIOLATION_OUTPUT,	/* output base, mask or offset */
 	TM_VIOLATION_TOPA,		/* ToPA table or entry */
+	TM_VIOLATION_TOPA_LIVE,	/* ToPA entry changed while TraceEn */
 	TM_VIOLATION_DEBUGCTL,	/* reserved bit of DEBUGCTL */
 	TM_VIOLATION_DS,		/* BTS or PEBS with an unusable DS area */
 	TM_VIOLATION_BTS_INDEX,	/* bts_index written while BTS is on */
@@ -157,6 +158,8 @@ enum tm_stat {
  * @output_mask: RTIT_OUTPUT_MASK_PTRS
  * @cr3_match: RTIT_CR3_MATCH
  * @addr: RTIT_ADDRn_A and _B, in turn
+ * @topa_base: RTIT_OUTPUT_BASE when TraceEn was set
+ * @topa_sum: checksum of the tables there
  * @vmx: in VMX operation
  * @pt: state of the packet generator, owned by pt_packets.c
  * @debugctl: IA32_DEBUGCTL
@@ -194,6 +197,8 @@ struct tm_cpu {
 	u64		output_mask;
 	u64		cr3_match;
 	u64		addr[8];
+	u64		topa_base;
+	u64		topa_sum;
 	bool		vmx;
 
 	struct tm_pt	pt;

@@ -24,6 +24,7 @@ static const char * const tm_violation_names[TM_NR_VIOLATIONS] = {
 	[TM_VIOLATION_VMX]		= "vmx",
 	[TM_VIOLATION_OUTPUT]	= "output",
 	[TM_VIOLATION_TOPA]	= "topa",
+	[TM_VIOLATION_TOPA_LIVE]	= "topa_live",
 	[TM_VIOLATION_DEBUGCTL]	= "debugctl",
 	[TM_VIOLATION_DS]		= "ds",
 	[TM_VIOLATION_BTS_INDEX]	= "bts_index",
