@@ -390,6 +390,54 @@ static void test_topa_live(void)
 	result("ToPA entries changed while TraceEn");
 }
 
+#define FREEZE	(DEBUGCTLMSR_FREEZE_LBRS_ON_PMI | DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI)
+
+static void test_debugctl(void)
+{
+	const u64 bits = DEBUGCTLMSR_LBR | DEBUGCTLMSR_BTS_OFF_OS | DEBUGCTLMSR_BTS_OFF_USR;
+
+	reset();
+	expect(writes(MSR_IA32_DEBUGCTLMSR, bits | FREEZE) && !violations() &&
+	       value(MSR_IA32_DEBUGCTLMSR) == (bits | FREEZE), "bits held");
+	expect(!writes(MSR_IA32_DEBUGCTLMSR, BIT(13)) &&
+	       violations() == BIT(TM_VIOLATION_DEBUGCTL) &&
+	       value(MSR_IA32_DEBUGCTLMSR) == (bits | FREEZE), "reserved bit");
+
+	writes(MSR_CORE_PERF_GLOBAL_CTRL, 1);
+	tm_run(request, NULL);
+	expect(value(MSR_IA32_DEBUGCTLMSR) == ((bits | FREEZE) & ~DEBUGCTLMSR_LBR),
+	       "LBR after a request");
+	expect(!value(MSR_CORE_PERF_GLOBAL_CTRL), "counters after a request");
+
+	writes(MSR_IA32_DEBUGCTLMSR, bits);
+	writes(MSR_CORE_PERF_GLOBAL_CTRL, 1);
+	tm_run(request, NULL);
+	expect(value(MSR_IA32_DEBUGCTLMSR) == bits && value(MSR_CORE_PERF_GLOBAL_CTRL) == 1,
+	       "frozen without a bit that says so");
+	result("bits of DEBUGCTL, freeze");
+}
+
+/* Two counters overflow at the same time: the freeze stops both, behind the overflow. */
+static void test_freeze_counters(void)
+{
+	const u64 cycles = 0x3c | ARCH_PERFMON_EVENTSEL_USR | ARCH_PERFMON_EVENTSEL_INT |
+			   ARCH_PERFMON_EVENTSEL_ENABLE;
+
+	reset();
+	writes(MSR_IA32_DEBUGCTLMSR, DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI);
+	for (int i = 0; i < 2; i++) {
+		writes(MSR_IA32_PMC0 + i, BIT_ULL(TM_CNT_BITS) - 100);
+		writes(MSR_ARCH_PERFMON_EVENTSEL0 + i, cycles);
+	}
+	writes(MSR_CORE_PERF_GLOBAL_CTRL, 3);
+	now += 150;
+	expect(value(MSR_CORE_PERF_GLOBAL_STATUS) == 3, "overflow");
+	now += 1000;
+	expect(value(MSR_IA32_PMC0) == 50 && value(MSR_IA32_PMC0 + 1) == 50, "counts");
+	expect(interrupts == 1 && tm_run(arrive, NULL) == 3, "causes of the interrupt");
+	result("freeze of counters");
+}
+
 static u64 unclaimed(struct tm_cpu *cpu, void *arg)
 {
 	cpu->unclaimed = *(u64 *)arg;
@@ -426,6 +474,8 @@ int main(void)
 	test_skid();
 	test_skid_acknowledged();
 	test_topa_live();
+	test_debugctl();
+	test_freeze_counters();
 	test_unclaimed();
 	printf("1..%d\n", tap_count);
 	return tap_failed ? 1 : 0;

@@ -243,7 +243,8 @@ static u64 tm_write_debugctl(struct tm_cpu *cpu, const struct tm_access *access)
 {
 	const u64 bits = DEBUGCTLMSR_LBR | DEBUGCTLMSR_BTF | DEBUGCTLMSR_TR |
 			 DEBUGCTLMSR_BTS | DEBUGCTLMSR_BTINT | DEBUGCTLMSR_BTS_OFF_OS |
-			 DEBUGCTLMSR_BTS_OFF_USR;
+			 DEBUGCTLMSR_BTS_OFF_USR | DEBUGCTLMSR_FREEZE_LBRS_ON_PMI |
+			 DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI;
 	bool was = tm_bts_on(cpu);
 
 	if (access->val & ~bits)

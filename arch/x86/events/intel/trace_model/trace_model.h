@@ -281,10 +281,19 @@ static __always_inline void tm_count(enum tm_stat stat)
 /* Cause of an interrupt that has no bit in GLOBAL_STATUS: the DS area's threshold */
 #define TM_PMI_BTS	BIT_ULL(60)
 
-/* Request the interrupt. @causes: bits of GLOBAL_STATUS, or TM_PMI_BTS */
+/*
+ * Request the interrupt. @causes: bits of GLOBAL_STATUS, or TM_PMI_BTS. What DEBUGCTL
+ * freezes stops at the request, not when the handler runs: "Freezing LBR and Performance
+ * Counters on PMI", section 17.4.7 of the manual's volume 3B, for version 2 and 3 of
+ * architectural performance monitoring.
+ */
 static inline void tm_pmi_request(struct tm_cpu *cpu, u64 causes)
 {
 	cpu->pmi |= causes;
+	if (cpu->debugctl & DEBUGCTLMSR_FREEZE_LBRS_ON_PMI)
+		cpu->debugctl &= ~DEBUGCTLMSR_LBR;
+	if (cpu->debugctl & DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI)
+		cpu->global_ctrl = 0;
 }
 
 static inline bool tm_bts_on(const struct tm_cpu *cpu)
