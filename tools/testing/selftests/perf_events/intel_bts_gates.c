@@ -187,10 +187,7 @@ TEST(branch_event_afterwards)
 	ASSERT_EQ(aux_group_disable(&gated.group), 0);
 	gated_close(&gated);
 
-	attr_cycles(&attr, 1);
-	attr.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS;
-	attr.exclude_kernel = 1;
-	attr.disabled = 1;
+	attr_all_branches(&attr);
 	fd = perf_open(&attr, 0, gated.cpu, -1);
 	if (fd < 0)
 		SKIP(return, "no event of branches: %s", strerror(errno));

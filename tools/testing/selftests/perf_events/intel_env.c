@@ -95,6 +95,22 @@ void attr_cycles(struct perf_event_attr *attr, __u64 period)
 	attr->sample_period = period;
 }
 
+void attr_precise(struct perf_event_attr *attr, __u64 period)
+{
+	attr_cycles(attr, period);
+	attr->config = PERF_COUNT_HW_INSTRUCTIONS;
+	attr->precise_ip = 1;
+	attr->sample_type &= ~PERF_SAMPLE_TIME;
+}
+
+void attr_all_branches(struct perf_event_attr *attr)
+{
+	attr_cycles(attr, 1);
+	attr->config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS;
+	attr->exclude_kernel = 1;
+	attr->disabled = 1;
+}
+
 __u64 kernel_symbol(const char *name)
 {
 	FILE *file = fopen("/proc/kallsyms", "re");
@@ -189,4 +205,17 @@ int model_ratio(unsigned int ratio)
 int model_overflow(unsigned int bytes)
 {
 	return write_number(MODEL_DIR "/overflow", bytes);
+}
+
+int model_skid(unsigned int most, unsigned int seed)
+{
+	return write_number(MODEL_DIR "/seed", seed) ||
+	       write_number(MODEL_DIR "/skid", most) ? -1 : 0;
+}
+
+int model_lose_masked(bool lose)
+{
+	return write_file(MODEL_DIR "/lost", lose ? "1
+" : "0
+");
 }

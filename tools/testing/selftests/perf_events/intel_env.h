@@ -37,6 +37,10 @@ void rate_restore(const struct rate_limit *limit);
 
 /* Counts cycles, on a hardware counter */
 void attr_cycles(struct perf_event_attr *attr, __u64 period);
+/* An event that PEBS may collect: PEBS can't record times of the tests' clock. */
+void attr_precise(struct perf_event_attr *attr, __u64 period);
+/* Each branch in user mode: perf takes BTS for that, with a buffer of its own. */
+void attr_all_branches(struct perf_event_attr *attr);
 /* Address of a kernel function; 0 if it is hidden */
 __u64 kernel_symbol(const char *name);
 /* Another task runs on the CPU: a task's event is scheduled out and in. */
@@ -63,6 +67,10 @@ int model_suspend(void);
 int model_mask(bool mask);
 /* When the handler acknowledges the interrupt: "early", "mid", "late"; "cpu": as on the CPU */
 int model_ack(const char *when);
+/* Interrupts come up to @most operations of the model late; @seed chooses how many. */
+int model_skid(unsigned int most, unsigned int seed);
+/* Are interrupts lost that are requested while LVTPC is masked? */
+int model_lose_masked(bool lose);
 
 /* The core:bus ratio, 1 to 255; 0: that of the TSC */
 int model_ratio(unsigned int ratio);

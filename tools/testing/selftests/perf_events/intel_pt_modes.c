@@ -251,15 +251,6 @@ TEST_F(pt_mode, counters)
 
 #define PRECISE_PERIOD	5000003
 
-/* An event that PEBS may collect: PEBS can't record times of the tests' clock. */
-static void attr_precise(struct perf_event_attr *attr)
-{
-	attr_cycles(attr, PRECISE_PERIOD);
-	attr->config = PERF_COUNT_HW_INSTRUCTIONS;
-	attr->precise_ip = 1;
-	attr->sample_type &= ~PERF_SAMPLE_TIME;
-}
-
 /* Read rarely: each read drains the PEBS buffer. */
 static __u64 wait_for_overflows(int fd)
 {
@@ -284,7 +275,7 @@ TEST_F(pt_mode, precise_event_that_is_no_gate)
 	if (!has_model())
 		SKIP(return, "the model counts");
 
-	attr_precise(&attr);
+	attr_precise(&attr, PRECISE_PERIOD);
 	interrupts = model_stat("total.pmi_raised");
 	fd = perf_open(&attr, 0, -1, -1);
 	if (fd < 0)
@@ -308,7 +299,7 @@ TEST_F(pt_mode, precise_event)
 
 	if (lacks_account())
 		SKIP(return, "no %s", lacks_account());
-	attr_precise(&attr);
+	attr_precise(&attr, PRECISE_PERIOD);
 	if (perf_try_open(&attr, -1))
 		SKIP(return, "no precise events: %s", strerror(errno));
 

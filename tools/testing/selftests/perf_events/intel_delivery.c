@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Interrupts of Intel PT and Intel BTS as different processors deliver them: they skid,
+ * are acknowledged early, in the middle or late, or are lost while LVTPC is masked. With
+ * the kernel in the trace, they are requested in NMIs and by the drivers' own code, too.
+ *
+ * Expected: a driver claims each interrupt, whatever it has done since the request.
+ * Gates stay exact, and each packet and record is intact.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <unistd.h>
+#include <sys/syscall.h>
+
+#include "intel_test.h"
+
+#define SKID	300
+#define RECORDS	30
+
+PROGRAM_NEEDS(has_model() ? NULL : "only the model can be any type of CPU")
+
+FIXTURE(delivery)
+{
+	struct gated gated;
+	struct pt_trace pt;
+	struct bts_trace bts;
+	struct rate_limit limit;
+};
+
+FIXTURE_VARIANT(delivery)
+{
+	const char *when;
+	bool bts;
+	unsigned int skid;
+	bool lost;
+};
+
+FIXTURE_VARIANT_ADD(delivery, pt_early)
+{
+	.when = "early",
+};
+
+FIXTURE_VARIANT_ADD(delivery, pt_mid)
+{
+	.when = "mid",
+};
+
+FIXTURE_VARIANT_ADD(delivery, pt_late)
+{
+	.when = "late",
+};
+
+FIXTURE_VARIANT_ADD(delivery, pt_early_skid)
+{
+	.when = "early",
+	.skid = SKID,
+};
+
+FIXTURE_VARIANT_ADD(delivery, pt_mid_skid)
+{
+	.when = "mid",
+	.skid = SKID,
+};
+
+FIXTURE_VARIANT_ADD(delivery, pt_late_skid)
+{
+	.when = "late",
+	.skid = SKID,
+};
+
+FIXTURE_VARIANT_ADD(delivery, pt_early_lost)
+{
+	.when = "early",
+	.lost = true,
+};
+
+FIXTURE_VARIANT_ADD(delivery, pt_late_lost)
+{
+	.when = "late",
+	.lost = true,
+};
+
+FIXTURE_VARIANT_ADD(delivery, bts_early_skid)
+{
+	.when = "early",
+	.bts = true,
+	.skid = SKID,
+};
+
+FIXTURE_VARIANT_ADD(delivery, bts_mid_skid)
+{
+	.when = "mid",
+	.bts = true,
+	.skid = SKID,
+};
+
+FIXTURE_VARIANT_ADD(delivery, bts_late_skid)
+{
+	.when = "late",
+	.bts = true,
+	.skid = SKID,
+};
+
+FIXTURE_VARIANT_ADD(delivery, bts_early_lost)
+{
+	.when = "early",
+	.bts = true,
+	.lost = true,
+};
+
+FIXTURE_VARIANT_ADD(delivery, bts_late_lost)
+{
+	.when = "late",
+	.bts = true,
+	.lost = true,
+};
+
+FIXTURE_SETUP(delivery)
+{
+	struct gated *gated = &self->gated;
+
+	memset(self, 0, sizeof(*self));
+	if (variant->bts)
+		gated_init_bts(gated, &self->bts);
+	else
+		gated_init_pt(gated, &self->pt);
+	if (!setup_kind(_metadata, gated, "nmi"))
+		return;
+	ASSERT_EQ(rate_unlimit(&self->limit), 0);
+	ASSERT_EQ(model_ack(variant->when), 0);
+	ASSERT_EQ(model_skid(variant->skid, 20 + variant->skid), 0);
+	ASSERT_EQ(model_lose_masked(variant->lost), 0);
+	gated->spec.exclude_kernel = false;
+	gated->spec.pid = -1;
+	gated->spec.cpu = gated->cpu;
+	gated->spec.aux_pages = 64;
+	gated->spec.watermark = 4096;
+}
+
+FIXTURE_TEARDOWN(delivery)
+{
+	EXPECT_EQ(model_lose_masked(false), 0);
+	EXPECT_EQ(model_skid(0, 0), 0);
+	if (variant->bts)
+		bts_close(_metadata, &self->gated);
+	else
+		pt_close(_metadata, &self->gated);
+	rate_restore(&self->limit);
+	EXPECT_EQ(model_ack("cpu"), 0);
+}
+
+static unsigned long handed_over(const struct gated *gated, bool bts)
+{
+	return bts ? ((struct bts_trace *)gated->trace)->records :
+		     ((struct pt_trace *)gated->trace)->records;
+}
+
+static void window(struct gated *gated)
+{
+	fire_tag(TAG_RESUME);
+	branches(20);
+	fire_tag(TAG_PAUSE);
+}
+
+/*
+ * The event is stopped and started every few windows: its interrupt may come behind
+ * that. Enabling it also goes on after the area was full.
+ */
+static void interrupts(struct __test_metadata *_metadata, struct gated *gated, bool bts)
+{
+	__u64 end = clock_ns() + 20000000000ULL;
+	unsigned int i;
+
+	for (i = 0; handed_over(gated, bts) < RECORDS; i++) {
+		ASSERT_LT(clock_ns(), end)
+			TH_LOG("%lu AUX records", handed_over(gated, bts));
+		window(gated);
+		if (i % 5 == 4)
+			do_disable(gated);
+		read_trace(_metadata, gated);
+	}
+}
+
+TEST_F(delivery, gates_by_nmi)
+{
+	struct gated *gated = &self->gated;
+	long long skids = model_stat("total.pmi_skids");
+	long long raised = model_stat("total.pmi_raised");
+
+	open_and_enable(_metadata, gated);
+	interrupts(_metadata, gated, variant->bts);
+	disable_and_read(_metadata, gated);
+	expect_exact(_metadata, gated);
+	EXPECT_GT(model_stat("total.pmi_raised"), raised);
+	if (variant->skid)
+		EXPECT_GT(model_stat("total.pmi_skids"), skids);
+}
+
+TEST_HARNESS_MAIN
