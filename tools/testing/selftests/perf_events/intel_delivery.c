@@ -15,7 +15,7 @@
 #include "intel_test.h"
 
 #define SKID	300
-#define RECORDS	30
+#define RECORDS	20
 
 PROGRAM_NEEDS(has_model() ? NULL : "only the model can be any type of CPU")
 
