@@ -126,7 +126,7 @@ static unsigned int nr_fds(void)
 static int test_parse(void)
 {
 	static const char *const bad[] = {
-		"", ",mode=600", "/x,mode=", "/x,mode=8", "/x,mode=1777", "/x,mode=-1",
+		"", ",mode=600", "/x,mode=", "/x,mode=8", "/x,mode=1000", "/x,mode=-1",
 		"/x,mode=6x", "/x,group=", "/x,group=no such group", "/x,group=4294967295",
 		"/x,owner=0", "/x,",
 	};
@@ -147,6 +147,9 @@ static int test_parse(void)
 	trigger_socket_opts__exit(&opts);
 	CHECK(!trigger_socket_opts__parse(&opts, "/x,group=17"));
 	CHECK(opts.mode == 0660 && opts.gid == 17);
+	trigger_socket_opts__exit(&opts);
+	CHECK(!trigger_socket_opts__parse(&opts, "/x,mode=777,group=4294967294"));
+	CHECK(opts.mode == 0777 && opts.gid == 4294967294U);
 	trigger_socket_opts__exit(&opts);
 	CHECK(!trigger_socket_opts__parse(&opts, "/x,mode=0622,group=0"));
 	CHECK(opts.mode == 0622 && !opts.gid && !strcmp(opts.path, "/x"));

@@ -224,7 +224,10 @@ static void serve_clients(struct trigger_socket *sock, u64 now)
 	}
 }
 
-/* In a flood, so many each time: between two times the kernel's buffers are read */
+/*
+ * In a flood, so many each time: between two times the kernel's buffers are read. As there
+ * is room for so many, each that has its line ready is served.
+ */
 void trigger_socket__serve(struct trigger_socket *sock, u64 now)
 {
 	unsigned int i;
@@ -235,7 +238,6 @@ void trigger_socket__serve(struct trigger_socket *sock, u64 now)
 		if (fd < 0)
 			break;
 		add_client(sock, fd, now);
-		serve_clients(sock, now);
 	}
 	serve_clients(sock, now);
 }

@@ -97,6 +97,34 @@ static int test_no_window(const char *path)
 	return TEST_OK;
 }
 
+/* What is wrong is said, and how to write it */
+static int test_complaints(const char *path)
+{
+	static const struct {
+		const char	*terms;
+		const char	*says;
+	} bad[] = {
+		{ ",mode=8", "'8' of mode= is not an octal number up to 777" },
+		{ ",group=no:", "there is no group 'no:'" },
+		{ ",user=0", "there is no term 'user=0': they are mode=OCTAL and group=GROUP" },
+	};
+	struct trigger_socket *sock;
+	char str[128];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		snprintf(str, sizeof(str), "%s%s", path, bad[i].terms);
+		nr_logged = 0;
+		CHECK(!make(str) && nr_logged == 1 && strstr(logged, bad[i].says));
+	}
+	nr_logged = 0;
+	CHECK(!make("") && nr_logged == 1 && strstr(logged, "'' is not a path of 1 to 107 bytes"));
+	sock = make(path);
+	CHECK(sock && !make(path) && strstr(logged, "remove it, or use another path"));
+	trigger_socket__delete(sock);
+	return TEST_OK;
+}
+
 /* Whichever allocation fails, it is said, and neither memory nor a file is left */
 static int test_no_memory(const char *path)
 {
@@ -204,6 +232,7 @@ int main(void)
 	tap_result(suite__trigger_socket.test_cases->run_case(&suite__trigger_socket, 0) == TEST_OK,
 		   "perf's own test of the socket");
 	tap_result(test_no_window(path) == TEST_OK, "the rights when it begins to listen");
+	tap_result(test_complaints(path) == TEST_OK, "what is wrong with the option");
 	tap_result(test_log(path) == TEST_OK, "what is logged");
 	tap_result(test_no_memory(path) == TEST_OK, "no memory for the socket");
 	tap_result(test_no_descriptor(path) == TEST_OK, "no descriptor for the socket");
