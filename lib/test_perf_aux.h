@@ -157,6 +157,7 @@ struct test_aux_cpu {
 void *test_aux_setup_aux(struct perf_event *event, void **pages, int nr_pages,
 			 bool overwrite);
 void test_aux_free_aux(void *buf);
+bool test_aux_counts(void *buf);
 bool test_aux_begin(struct perf_event *event, struct test_aux_cpu *cpu);
 bool test_aux_end(struct test_aux_cpu *cpu);
 

@@ -28,6 +28,11 @@ void test_aux_free_aux(void *buf)
 	kfree(buf);
 }
 
+bool test_aux_counts(void *buf)
+{
+	return true;
+}
+
 /* Number of bytes from @pos on that are physically contiguous, up to @room. */
 static unsigned long test_aux_contig(struct test_aux_buf *buf, unsigned long pos,
 				     unsigned long room)
@@ -90,8 +95,7 @@ bool test_aux_begin(struct perf_event *event, struct test_aux_cpu *cpu)
 }
 
 /*
- * End the AUX transaction. In overwrite mode the head is an offset in the area,
- * and the size is that of the area, as it is unknown which part is new.
+ * End the AUX transaction. In overwrite mode the head is an offset in the area.
  *
  * Return: true if another transaction may follow right away; false if the area is
  * full: the core disables the event then.
@@ -100,13 +104,10 @@ bool test_aux_end(struct test_aux_cpu *cpu)
 {
 	struct test_aux_engine *engine = &cpu->engine;
 	struct perf_output_handle *handle = &cpu->handle;
-	unsigned long size = engine->written;
 	bool truncated = engine->full && !cpu->partial;
 
-	if (engine->buf->overwrite) {
+	if (engine->buf->overwrite)
 		handle->head = engine->pos;
-		size = engine->buf->size;
-	}
 
 	if (truncated) {
 		perf_aux_output_flag(handle, PERF_AUX_FLAG_TRUNCATED);
@@ -120,7 +121,7 @@ bool test_aux_end(struct test_aux_cpu *cpu)
 	engine->buf = NULL;
 	/* (B) of perf_output_put_handle(): the data, then aux_head. */
 	smp_wmb();
-	perf_aux_output_end(handle, size);
+	perf_aux_output_end(handle, engine->written);
 
 	return !truncated;
 }

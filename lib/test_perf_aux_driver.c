@@ -447,6 +447,7 @@ static const struct attribute_group *test_aux_attr_groups[] = {
 		.read		= test_aux_read,			\
 		.setup_aux	= test_aux_setup_aux,			\
 		.free_aux	= test_aux_free_aux,			\
+		.aux_counts	= test_aux_counts,			\
 		.snapshot_aux	= test_aux_snapshot,			\
 	},								\
 }

@@ -28,6 +28,7 @@ struct pmu {
 	void	*(*setup_aux)(struct perf_event *event, void **pages, int nr_pages,
 			      bool overwrite);
 	void	(*free_aux)(void *aux);
+	bool	(*aux_counts)(void *aux);
 };
 
 struct perf_event {

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Pause and resume of an AUX area event by user space: PERF_EVENT_IOC_PAUSE_AUX.
+ *
+ * A reader of an overwritten AUX area wants nothing to be written while it reads. It
+ * could disable the event, but that takes the whole group off the hardware: the gates
+ * of a gated trace, too, and what they ask for meanwhile is lost. A paused event stays
+ * scheduled, and so do its gates. Only its driver is stopped: ->stop() ends the AUX
+ * transaction, which publishes the position and the total.
+ *
+ * What is paused
+ * ==============
+ *
+ * perf_event::aux_user_paused of the event that user space has opened says what user
+ * space wants, for that event and for all that were inherited from it. So a child that
+ * is forked meanwhile begins paused, and needs nothing to be copied.
+ *
+ * perf_event::aux_kept_stopped says of each event that it would have been started, or
+ * go on, but for that. It is accessed with the lock of the context held or on the CPU
+ * where the event is active, with interrupts disabled.
+ *
+ * Each event is made to follow:
+ *
+ *   - one that is active, by event_function_call(): on its CPU, and synchronously;
+ *   - one that is not active has no transaction. When it is scheduled in, and whenever
+ *     the core would start it, it reads aux_user_paused (perf_aux_may_start()). It
+ *     holds the lock of its context then, as does event_function_call(): either it
+ *     reads the new value, or it is active when that lock is taken;
+ *   - one that exits is stopped by its exit. event_function_call() finds that it is
+ *     gone only after that;
+ *   - one that is being inherited is in the list of children, or is added to it with
+ *     the same mutex held, before it can be scheduled.
+ *
+ * Gates
+ * =====
+ *
+ * A gate that pauses or resumes stores its request in perf_event::aux_action as always,
+ * and a driver doesn't resume an event that is stopped. So a gate can't end the pause;
+ * and ->start() at its end finds the level that the last gate asked for.
+ */
+#include <linux/lockdep.h>
+#include <linux/perf_event.h>
+
+#include "aux_pause.h"
+#include "aux_total.h"
+
+/**
+ * perf_aux_user_pause - note that user space pauses or resumes an AUX area event
+ * @event: event that user space has opened
+ * @pause: argument of the ioctl: 1 pause, 0 resume
+ *
+ * Then perf_aux_follow_user() has to be called for @event and for each of its children.
+ *
+ * Context: holds the mutex of the event's context.
+ * Return: 0, -EOPNOTSUPP (the PMU has no AUX area), -EINVAL (another argument).
+ */
+int perf_aux_user_pause(struct perf_event *event, unsigned long pause)
+{
+	if (!has_aux(event))
+		return -EOPNOTSUPP;
+
+	if (pause > 1)
+		return -EINVAL;
+
+	WRITE_ONCE(event->aux_user_paused, pause);
+
+	return 0;
+}
+
+/*
+ * Nobody else writes to the control page's fields: the transaction has ended, another
+ * one of this area would need the same hardware, and while this CPU is here, the area
+ * isn't unmapped (perf_pmu_output_stop() waits for this CPU).
+ */
+static void aux_publish_paused(struct perf_event *event)
+{
+	struct perf_buffer *rb = ring_buffer_get(event->parent ?: event);
+
+	if (!rb)
+		return;
+
+	if (atomic_read(&rb->aux_mmap_count))
+		perf_aux_publish(rb, PERF_AUX_STATE_PAUSED);
+	ring_buffer_put(rb);
+}
+
+/**
+ * perf_aux_follow_user - stop an event that user space has paused, or start it again
+ * @event: the event, or a child of it
+ *
+ * Context: interrupts disabled. On the CPU of @event if it is active, and holding the
+ * lock of its context.
+ */
+void perf_aux_follow_user(struct perf_event *event)
+{
+	lockdep_assert_irqs_disabled();
+
+	if (event->state != PERF_EVENT_STATE_ACTIVE ||
+	    event->aux_kept_stopped == perf_aux_user_paused(event))
+		return;
+
+	if (perf_aux_may_start(event)) {
+		event->pmu->start(event, 0);
+	} else {
+		event->pmu->stop(event, PERF_EF_UPDATE);
+		aux_publish_paused(event);
+	}
+}

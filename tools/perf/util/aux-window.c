@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is new in an AUX area that the kernel writes over. See aux-window.h.
+ */
+#include <sys/ioctl.h>
+#include <linux/compiler.h>
+#include <linux/kernel.h>
+#include <linux/perf_event.h>
+#include <asm/barrier.h>
+#include <internal/xyarray.h>
+
+#include "auxtrace.h"
+#include "aux-window.h"
+#include "evlist.h"
+#include "evsel.h"
+
+void aux_window__init(struct aux_window *window, u64 last, u64 total, u64 len)
+{
+	u64 new = total - last;
+
+	window->overwritten = new > len ? new - len : 0;
+	window->begin = last + window->overwritten;
+	window->end = total;
+}
+
+/* The sequence count makes head, total and state belong together, and 64 bits whole. */
+static bool userpg__read_total(const struct perf_event_mmap_page *pc, u64 *head, u64 *total)
+{
+	u32 seq, state;
+
+	if (!pc->cap_aux_total)
+		return false;
+
+	do {
+		seq = READ_ONCE(pc->aux_seq);
+		smp_rmb();
+		*head = READ_ONCE(pc->aux_head);
+		*total = READ_ONCE(pc->aux_total);
+		state = READ_ONCE(pc->aux_state);
+		smp_rmb();
+	} while (seq & 1 || READ_ONCE(pc->aux_seq) != seq);
+
+	return state & PERF_AUX_STATE_COUNTED;
+}
+
+/* The callers take positions modulo the size: that has to be where the data is. */
+bool auxtrace_mmap__window(const struct auxtrace_mmap *mm, struct aux_window *window)
+{
+	u64 head, total;
+
+	if (!userpg__read_total(mm->userpg, &head, &total) ||
+	    head % mm->len != total % mm->len)
+		return false;
+
+	aux_window__init(window, mm->prev, total, mm->len);
+
+	return true;
+}
+
+static int evsel__pause_aux(struct evsel *evsel, unsigned long pause)
+{
+	struct xyarray *fds = evsel->core.fd;
+	int x, y, fd;
+
+	if (!fds)
+		return 0;
+
+	for (x = 0; x < xyarray__max_x(fds); x++) {
+		for (y = 0; y < xyarray__max_y(fds); y++) {
+			fd = *(int *)xyarray__entry(fds, x, y);
+			if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_PAUSE_AUX, pause))
+				return -1;
+		}
+	}
+
+	return 0;
+}
+
+int evlist__pause_aux(struct evlist *evlist, bool pause)
+{
+	struct evsel *evsel;
+
+	evlist__for_each_entry(evlist, evsel) {
+		if (!evsel->needs_auxtrace_mmap || !evsel__pause_aux(evsel, pause))
+			continue;
+		if (pause)
+			evlist__pause_aux(evlist, false);
+		return -1;
+	}
+
+	return 0;
+}

@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * PERF_EVENT_IOC_PAUSE_AUX: when it returns, nothing is written to the AUX area until
+ * user space resumes, wherever the event runs, whatever the gates ask for; and what the
+ * control page says is exact. Nothing is lost or repeated by snapshots that are taken
+ * in this way.
+ *
+ * Expected: each test passes.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+
+#include "../kselftest_harness.h"
+#include "aux_control.h"
+
+PROGRAM_NEEDS(lacks_aux_total())
+
+#define AUX_PAGES	4
+#define AREA_SIZE	(AUX_PAGES * 4096UL)
+#define PERIOD		10000		/* a wrap takes 5 ms */
+#define WRAP_NS		(AREA_SIZE / PACKET_SIZE * PERIOD)
+#define STABLE		(PERF_AUX_STATE_PAUSED | PERF_AUX_STATE_COUNTED)
+#define SNAPSHOTS	10000
+
+static int set_paused(const struct aux_group *group, unsigned long pause)
+{
+	return ioctl(group->aux, PERF_EVENT_IOC_PAUSE_AUX, pause);
+}
+
+FIXTURE(aux_pause)
+{
+	struct aux_spec spec;
+	struct aux_group group;
+	struct aux_trace trace;
+	pid_t child;
+	int go;
+	__u64 last;
+};
+
+FIXTURE_SETUP(aux_pause)
+{
+	memset(self, 0, sizeof(*self));
+	aux_group_init(&self->group);
+	self->go = -1;
+	self->spec.pid = -1;
+	self->spec.cpu = nth_cpu(0);
+	self->spec.overwrite = true;
+	self->spec.aux_pages = AUX_PAGES;
+	self->spec.period = PERIOD;
+	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
+}
+
+FIXTURE_TEARDOWN(aux_pause)
+{
+	if (self->child > 0) {
+		kill(self->child, SIGKILL);
+		waitpid(self->child, NULL, 0);
+	}
+	if (self->go >= 0)
+		close(self->go);
+	aux_trace_free(&self->trace);
+	aux_group_close(&self->group);
+}
+
+static void open_and_enable(struct __test_metadata *_metadata,
+			    struct aux_group *group, const struct aux_spec *spec)
+{
+	ASSERT_EQ(aux_group_open(group, spec), 0)
+		TH_LOG("%s", strerror(errno));
+	ASSERT_EQ(aux_group_enable(group), 0);
+}
+
+/* Nothing changes, and the control page agrees with the stream to the byte. */
+static void expect_stable(struct __test_metadata *_metadata, struct aux_trace *trace,
+			  struct aux_group *group)
+{
+	static unsigned char before[AREA_SIZE];
+	struct aux_control ctl, later;
+
+	aux_control_read(group->page, &ctl);
+	memcpy(before, group->area, AREA_SIZE);
+	aux_trace_free(trace);
+	ASSERT_EQ(aux_trace_read_overwrite(trace, group), 0)
+		TH_LOG("%s", trace->error);
+	EXPECT_EQ(ctl.total, trace->next_seq * PACKET_SIZE);
+	EXPECT_EQ(ctl.state & PERF_AUX_STATE_RUNNING, 0);
+	spin_ns(20 * PERIOD);
+	aux_control_read(group->page, &later);
+	EXPECT_EQ(memcmp(&ctl, &later, sizeof(ctl)), 0);
+	EXPECT_EQ(memcmp(before, group->area, AREA_SIZE), 0);
+}
+
+/* Pause, look, resume, and see that it goes on. */
+static void pause_and_resume(struct __test_metadata *_metadata, struct aux_trace *trace,
+			     struct aux_group *group)
+{
+	struct aux_control ctl;
+	__u64 total;
+
+	ASSERT_EQ(set_paused(group, 1), 0)
+		TH_LOG("%s", strerror(errno));
+	expect_stable(_metadata, trace, group);
+	aux_control_read(group->page, &ctl);
+	total = ctl.total;
+	ASSERT_EQ(set_paused(group, 0), 0);
+	spin_ns(20 * PERIOD);
+	ASSERT_EQ(set_paused(group, 1), 0);
+	aux_control_read(group->page, &ctl);
+	EXPECT_GE(ctl.total, total + 10 * PACKET_SIZE);
+	ASSERT_EQ(set_paused(group, 0), 0);
+}
+
+TEST_F(aux_pause, on_this_cpu)
+{
+	struct aux_control ctl;
+	int i;
+
+	open_and_enable(_metadata, &self->group, &self->spec);
+	for (i = 0; i < 50; i++) {
+		spin_ns(i * WRAP_NS / 20);
+		pause_and_resume(_metadata, &self->trace, &self->group);
+	}
+	ASSERT_EQ(set_paused(&self->group, 1), 0);
+	aux_control_read(self->group.page, &ctl);
+	EXPECT_EQ(ctl.state, STABLE);
+	ASSERT_EQ(set_paused(&self->group, 0), 0);
+	aux_control_read(self->group.page, &ctl);
+	EXPECT_EQ(ctl.state, PERF_AUX_STATE_RUNNING | PERF_AUX_STATE_COUNTED);
+}
+
+TEST_F(aux_pause, on_another_cpu)
+{
+	int i;
+
+	self->spec.cpu = nth_cpu(1);
+	if (self->spec.cpu < 0)
+		SKIP(return, "needs two CPUs");
+
+	open_and_enable(_metadata, &self->group, &self->spec);
+	for (i = 0; i < 50; i++)
+		pause_and_resume(_metadata, &self->trace, &self->group);
+}
+
+/* A child that begins when told to, and then runs on @cpu, or sleeps at times. */
+static pid_t start_child(int *go, int cpu, bool sleeps)
+{
+	int fd[2];
+	pid_t pid;
+	char c;
+
+	if (pipe(fd))
+		return -1;
+
+	pid = fork();
+	if (pid) {
+		close(fd[0]);
+		*go = fd[1];
+		return pid;
+	}
+	close(fd[1]);
+	pin_to_cpu(cpu);
+	while (read(fd[0], &c, 1) == 1) {
+		spin_ns(100 * PERIOD);
+		while (!sleeps)
+			;
+	}
+	exit(0);
+}
+
+TEST_F(aux_pause, task_on_another_cpu)
+{
+	int i, cpu = nth_cpu(1);
+
+	if (cpu < 0)
+		SKIP(return, "needs two CPUs");
+
+	self->child = start_child(&self->go, cpu, false);
+	ASSERT_GT(self->child, 0);
+	self->spec.pid = self->child;
+	self->spec.cpu = -1;
+	open_and_enable(_metadata, &self->group, &self->spec);
+	ASSERT_EQ(write(self->go, "", 1), 1);
+	spin_ns(WRAP_NS);
+	for (i = 0; i < 50; i++)
+		pause_and_resume(_metadata, &self->trace, &self->group);
+}
+
+static __u64 total_of(const struct aux_group *group)
+{
+	struct aux_control ctl;
+
+	aux_control_read(group->page, &ctl);
+
+	return ctl.total;
+}
+
+static bool total_reaches(const struct aux_group *group, __u64 total)
+{
+	__u64 end = clock_ns() + 10000000000ULL;
+
+	while (total_of(group) < total && clock_ns() < end)
+		usleep(1000);
+
+	return total_of(group) >= total;
+}
+
+static bool sleeps(pid_t pid)
+{
+	__u64 end = clock_ns() + 10000000000ULL;
+	char path[32], text[256], *state;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	do {
+		if (read_file(path, text, sizeof(text)) < 0)
+			return false;
+		state = strrchr(text, ')');
+		if (state && state[2] == 'S')
+			return true;
+	} while (clock_ns() < end);
+
+	return false;
+}
+
+/* Paused while it sleeps, it runs untraced until it is resumed. */
+TEST_F(aux_pause, task_that_sleeps)
+{
+	__u64 total;
+	int i;
+
+	self->child = start_child(&self->go, nth_cpu(0), true);
+	ASSERT_GT(self->child, 0);
+	self->spec.pid = self->child;
+	self->spec.cpu = -1;
+	open_and_enable(_metadata, &self->group, &self->spec);
+	for (i = 0; i < 10; i++) {
+		ASSERT_TRUE(sleeps(self->child));
+		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		total = total_of(&self->group);
+		ASSERT_EQ(write(self->go, "", 1), 1);
+		usleep(5000);
+		ASSERT_TRUE(sleeps(self->child));
+		EXPECT_EQ(total_of(&self->group), total);
+		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		ASSERT_EQ(write(self->go, "", 1), 1);
+		EXPECT_TRUE(total_reaches(&self->group, total + 50 * PACKET_SIZE));
+	}
+	ASSERT_TRUE(sleeps(self->child));
+	expect_stable(_metadata, &self->trace, &self->group);
+}
+
+static pid_t fork_spinner(int cpu, __u64 ns)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		pin_to_cpu(cpu);
+		spin_ns(ns);
+		exit(0);
+	}
+
+	return pid;
+}
+
+static int count_children(void)
+{
+	int n = 0;
+
+	while (wait(NULL) > 0)
+		n++;
+
+	return n;
+}
+
+/* All children are paused: those that run, those that don't, those yet to be forked. */
+TEST_F(aux_pause, inherited)
+{
+	__u64 total;
+	int i, n;
+
+	self->spec.pid = 0;
+	self->spec.inherit = true;
+	open_and_enable(_metadata, &self->group, &self->spec);
+	for (n = 0; n < 5; n++) {
+		for (i = 0; i < 4; i++)
+			ASSERT_GT(fork_spinner(nth_cpu(0), WRAP_NS), 0);
+		usleep(2 * WRAP_NS / 1000);
+		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		total = total_of(&self->group);
+		for (i = 0; i < 4; i++)
+			ASSERT_GT(fork_spinner(nth_cpu(0), WRAP_NS), 0);
+		usleep(2 * WRAP_NS / 1000);
+		EXPECT_EQ(total_of(&self->group), total);
+		EXPECT_EQ(count_children(), 8);
+		expect_stable(_metadata, &self->trace, &self->group);
+		EXPECT_EQ(total_of(&self->group), total);
+		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		spin_ns(WRAP_NS);
+		EXPECT_TRUE(total_reaches(&self->group, total + 1));
+	}
+}
+
+/* Children are forked and exit all the time on one CPU, the other one pauses. */
+TEST_F(aux_pause, exits)
+{
+	__u64 begin = clock_ns(), total;
+	int cpu = nth_cpu(1), pauses = 0;
+
+	if (cpu < 0)
+		SKIP(return, "needs two CPUs");
+
+	self->spec.pid = 0;
+	self->spec.cpu = cpu;
+	self->spec.inherit = true;
+	open_and_enable(_metadata, &self->group, &self->spec);
+	self->child = fork();
+	if (!self->child) {
+		pin_to_cpu(cpu);
+		for (;;) {
+			fork_spinner(cpu, 10 * PERIOD);
+			wait(NULL);
+		}
+	}
+	while (clock_ns() - begin < 5000000000ULL) {
+		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		total = total_of(&self->group);
+		spin_ns(30 * PERIOD);
+		ASSERT_EQ(total_of(&self->group), total);
+		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		spin_ns(30 * PERIOD);
+		pauses++;
+	}
+	EXPECT_GE(pauses, 100);
+	ASSERT_EQ(set_paused(&self->group, 1), 0);
+	expect_stable(_metadata, &self->trace, &self->group);
+}
+
+/* Whatever gates ask for: user space decides. At its resume, the last gate's wish. */
+TEST_F(aux_pause, gates)
+{
+	struct aux_actions act;
+	__u64 total;
+	int i;
+
+	attr_nmi(&self->spec.resume, 0, TAG_RESUME);
+	attr_nmi(&self->spec.pause, 0, TAG_PAUSE);
+	open_and_enable(_metadata, &self->group, &self->spec);
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		total = total_of(&self->group);
+		ASSERT_EQ(nmi_fire(1, TAG_PAUSE), 0);
+		ASSERT_EQ(nmi_fire(1, TAG_RESUME), 0);
+		ASSERT_EQ(i & 1 ? nmi_fire(1, TAG_PAUSE) : 0, 0);
+		expect_stable(_metadata, &self->trace, &self->group);
+		EXPECT_EQ(total_of(&self->group), total);
+
+		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		spin_ns(20 * PERIOD);
+		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		if (i & 1) {
+			EXPECT_EQ(total_of(&self->group), total);
+		} else {
+			EXPECT_GE(total_of(&self->group), total + 10 * PACKET_SIZE);
+		}
+		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		ASSERT_EQ(nmi_fire(1, TAG_RESUME), 0);
+		spin_ns(20 * PERIOD);
+	}
+	ASSERT_EQ(aux_actions_read(&self->group, &act), 0);
+	EXPECT_EQ(act.requested, 20 * 3 + 10);
+	EXPECT_EQ(act.pending, 0);
+}
+
+/* NMI gates all the time on the event's CPU, user space on another */
+TEST_F(aux_pause, gate_storm)
+{
+	__u64 begin = clock_ns(), total;
+	struct aux_actions act;
+	int pauses = 0;
+
+	self->spec.cpu = nth_cpu(1);
+	if (self->spec.cpu < 0)
+		SKIP(return, "needs two CPUs");
+
+	attr_nmi(&self->spec.resume, 70000, 0);
+	attr_nmi(&self->spec.pause, 110000, 0);
+	aux_stats_reset();
+	open_and_enable(_metadata, &self->group, &self->spec);
+	while (clock_ns() - begin < 5000000000ULL) {
+		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		total = total_of(&self->group);
+		spin_ns(200000);
+		ASSERT_EQ(total_of(&self->group), total);
+		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		spin_ns(200000);
+		pauses++;
+	}
+	ASSERT_EQ(set_paused(&self->group, 1), 0);
+	expect_stable(_metadata, &self->trace, &self->group);
+	ASSERT_EQ(aux_group_disable(&self->group), 0);
+	ASSERT_EQ(aux_actions_read(&self->group, &act), 0);
+	EXPECT_GE(act.requested, 1000);
+	EXPECT_EQ(act.pending, 0);
+	EXPECT_EQ(aux_stat("total.protocol_errors"), 0);
+	EXPECT_GE(pauses, 100);
+}
+
+/* What else starts an event: none of it ends the pause. */
+TEST_F(aux_pause, stays_paused)
+{
+	__u64 total;
+
+	open_and_enable(_metadata, &self->group, &self->spec);
+	spin_ns(WRAP_NS);
+	ASSERT_EQ(set_paused(&self->group, 1), 0);
+	total = total_of(&self->group);
+	ASSERT_EQ(set_paused(&self->group, 1), 0);
+	spin_ns(20 * PERIOD);
+	aux_group_restart(&self->group);
+	spin_ns(20 * PERIOD);
+	ASSERT_EQ(aux_group_disable(&self->group), 0);
+	ASSERT_EQ(aux_group_enable(&self->group), 0);
+	spin_ns(20 * PERIOD);
+	EXPECT_EQ(total_of(&self->group), total);
+
+	ASSERT_EQ(set_paused(&self->group, 0), 0);
+	ASSERT_EQ(set_paused(&self->group, 0), 0);
+	spin_ns(20 * PERIOD);
+	ASSERT_EQ(aux_group_disable(&self->group), 0);
+	EXPECT_GE(total_of(&self->group), total + 10 * PACKET_SIZE);
+
+	/* Paused while disabled, it begins paused. */
+	total = total_of(&self->group);
+	ASSERT_EQ(set_paused(&self->group, 1), 0);
+	ASSERT_EQ(aux_group_enable(&self->group), 0);
+	spin_ns(20 * PERIOD);
+	EXPECT_EQ(total_of(&self->group), total);
+	ASSERT_EQ(set_paused(&self->group, 0), 0);
+	spin_ns(20 * PERIOD);
+	ASSERT_EQ(aux_group_disable(&self->group), 0);
+	EXPECT_GE(total_of(&self->group), total + 10 * PACKET_SIZE);
+}
+
+TEST_F(aux_pause, errors)
+{
+	struct perf_event_attr attr;
+	int fd;
+
+	open_and_enable(_metadata, &self->group, &self->spec);
+	EXPECT_EQ(set_paused(&self->group, 2), -1);
+	EXPECT_EQ(errno, EINVAL);
+	EXPECT_EQ(set_paused(&self->group, -1UL), -1);
+	EXPECT_EQ(errno, EINVAL);
+
+	attr_init(&attr, PERF_TYPE_SOFTWARE);
+	attr.config = PERF_COUNT_SW_DUMMY;
+	fd = perf_open(&attr, 0, -1, -1);
+	ASSERT_GE(fd, 0);
+	EXPECT_EQ(ioctl(fd, PERF_EVENT_IOC_PAUSE_AUX, 1), -1);
+	EXPECT_EQ(errno, EOPNOTSUPP);
+	close(fd);
+}
+
+/*
+ * Snapshots back to back, each of what is new. Put together they are the whole stream,
+ * but for what was overwritten, and that is known to the byte.
+ */
+TEST_F(aux_pause, snapshots)
+{
+	const struct test_perf_aux_packet *p;
+	__u64 seq = 0, at, overwritten = 0, copied = 0, begin = clock_ns();
+	struct aux_control ctl;
+	int i;
+
+	open_and_enable(_metadata, &self->group, &self->spec);
+	for (i = 0; i < SNAPSHOTS && clock_ns() - begin < 15000000000ULL; i++) {
+		/* Now and then the reader is late. */
+		if (i % 100 == 99)
+			spin_ns(WRAP_NS * 3 / 2);
+		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		aux_control_read(self->group.page, &ctl);
+		at = ctl.total - self->last;
+		if (at > AREA_SIZE) {
+			overwritten += at - AREA_SIZE;
+			seq += (at - AREA_SIZE) / PACKET_SIZE;
+			at = AREA_SIZE;
+		}
+		for (; at; at -= PACKET_SIZE) {
+			p = (const void *)(self->group.area + (ctl.head - at) % AREA_SIZE);
+			ASSERT_EQ(p->seq, seq);
+			ASSERT_EQ(p->check, test_perf_aux_check(p));
+			seq++;
+			copied += PACKET_SIZE;
+		}
+		self->last = ctl.total;
+		ASSERT_EQ(set_paused(&self->group, 0), 0);
+	}
+	EXPECT_EQ(copied + overwritten, self->last);
+	EXPECT_GT(overwritten, 0);
+	EXPECT_GE(i, 1000);
+	TH_LOG("%d snapshots, %llu bytes copied, %llu overwritten", i,
+	       (unsigned long long)copied, (unsigned long long)overwritten);
+}
+
+TEST_HARNESS_MAIN

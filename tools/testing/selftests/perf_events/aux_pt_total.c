@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The total of an overwritten AUX area of Intel PT. The judge is the model of the trace
+ * hardware (kernel parameter trace_model), which counts the bytes that it writes; it can
+ * also hold back interrupts. Without the model, only head and total are compared.
+ *
+ * Expected: the total is exact, however late an interrupt is. If the driver relied on
+ * each interrupt to come in time, "late" and "pending" would fail by multiples of the
+ * area's size.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include "../kselftest_harness.h"
+#include "aux_control.h"
+
+#define MODEL_STATS	DEBUG_DIR "/trace_model/stats"
+#define MODEL_MASK	DEBUG_DIR "/trace_model/mask"
+#define MODEL_VIOLATIONS DEBUG_DIR "/trace_model/violations"
+#define PT_CONFIG	0x2401		/* branches, TSC */
+#define ROUND_CALLS	100
+
+static const char *lacks_counted_pt(void)
+{
+	struct aux_spec spec = { .pmu = "intel_pt", .config = PT_CONFIG, .cpu = -1 };
+	struct aux_group group;
+	const char *missing = NULL;
+
+	if (lacks_root())
+		return lacks_root();
+	if (pmu_type("intel_pt") < 0)
+		return "no PMU intel_pt: no such Intel CPU, and no kernel parameter trace_model";
+	if (aux_group_open(&group, &spec))
+		return "Intel PT is in use";
+	if (!group.page->cap_aux_total)
+		missing = "the kernel has no total of AUX areas";
+	aux_group_close(&group);
+
+	return missing;
+}
+
+PROGRAM_NEEDS(lacks_counted_pt())
+
+FIXTURE(pt_total)
+{
+	struct aux_spec spec;
+	struct aux_group group;
+	struct perf_records records;
+	__u64 base;
+	long long violations;
+};
+
+FIXTURE_VARIANT(pt_total)
+{
+	unsigned int pages;
+};
+
+/* As few pages as can be counted */
+FIXTURE_VARIANT_ADD(pt_total, two_pages)
+{
+	.pages = 2,
+};
+
+/* With many regions in one table, or few large ones */
+FIXTURE_VARIANT_ADD(pt_total, sixteen_pages)
+{
+	.pages = 16,
+};
+
+static long long model_bytes(void)
+{
+	return file_value(MODEL_STATS, "total.bytes");
+}
+
+static bool has_model(void)
+{
+	return model_bytes() >= 0;
+}
+
+static int mask_interrupts(bool mask)
+{
+	return write_file(MODEL_MASK, mask ? "1" : "0");
+}
+
+static int set_paused(const struct aux_group *group, unsigned long pause)
+{
+	return ioctl(group->aux, PERF_EVENT_IOC_PAUSE_AUX, pause);
+}
+
+FIXTURE_SETUP(pt_total)
+{
+	memset(self, 0, sizeof(*self));
+	self->spec.pmu = "intel_pt";
+	self->spec.config = PT_CONFIG;
+	self->spec.cpu = -1;
+	self->spec.exclude_kernel = true;
+	self->spec.overwrite = true;
+	self->spec.aux_pages = variant->pages;
+	ASSERT_EQ(aux_group_open(&self->group, &self->spec), 0)
+		TH_LOG("%s", strerror(errno));
+	self->base = model_bytes();
+	self->violations = file_value(MODEL_VIOLATIONS, "total");
+	ASSERT_EQ(aux_group_enable(&self->group), 0);
+}
+
+FIXTURE_TEARDOWN(pt_total)
+{
+	if (has_model())
+		mask_interrupts(false);
+	perf_records_free(&self->records);
+	aux_group_close(&self->group);
+	EXPECT_EQ(file_value(MODEL_VIOLATIONS, "total"), self->violations);
+}
+
+/* Each system call leaves the traced code and comes back: more than 16 bytes */
+static void work(unsigned int calls)
+{
+	while (calls--)
+		syscall(__NR_getppid);
+}
+
+static __u64 expect_exact(struct __test_metadata *_metadata, FIXTURE_DATA(pt_total) *self)
+{
+	struct aux_control ctl;
+
+	aux_control_read(self->group.page, &ctl);
+	EXPECT_EQ(ctl.state, PERF_AUX_STATE_PAUSED | PERF_AUX_STATE_COUNTED);
+	EXPECT_EQ(ctl.head % self->group.area_size, ctl.total % self->group.area_size);
+	if (has_model()) {
+		EXPECT_EQ(ctl.total, model_bytes() - self->base);
+	}
+
+	return ctl.total;
+}
+
+/* Paused after any amount of trace, from nothing to laps */
+TEST_F(pt_total, exact)
+{
+	__u64 total = 0, end = clock_ns() + 15000000000ULL;
+	unsigned int i;
+
+	for (i = 0; total < 6 * self->group.area_size; i++) {
+		ASSERT_LT(clock_ns(), end)
+			TH_LOG("%llu bytes in %u rounds", (unsigned long long)total, i);
+		work((i * i * 7) % (ROUND_CALLS * variant->pages));
+		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		total = expect_exact(_metadata, self);
+		ASSERT_EQ(set_paused(&self->group, 0), 0);
+	}
+}
+
+static bool was_partial(const struct perf_records *records)
+{
+	size_t i;
+
+	for (i = 0; i < records->nr; i++) {
+		if (records->rec[i].type == PERF_RECORD_AUX &&
+		    records->rec[i].flags & PERF_AUX_FLAG_PARTIAL)
+			return true;
+	}
+
+	return false;
+}
+
+/*
+ * Interrupts are late by laps: the trace stops before the count could be wrong, and says
+ * that something is missing. Then it goes on.
+ */
+TEST_F(pt_total, late)
+{
+	__u64 total = 0, last;
+	int i;
+
+	if (!has_model())
+		SKIP(return, "needs the model of the trace hardware");
+
+	for (i = 0; i < 3; i++) {
+		last = total;
+		ASSERT_EQ(mask_interrupts(true), 0);
+		work(self->group.area_size / 4);
+		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		total = expect_exact(_metadata, self);
+		EXPECT_GT(total, last);
+		EXPECT_LE(total, last + self->group.area_size);
+		ASSERT_EQ(mask_interrupts(false), 0);
+		ASSERT_EQ(set_paused(&self->group, 0), 0);
+
+		work(self->group.area_size / 4);
+		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		last = total;
+		total = expect_exact(_metadata, self);
+		EXPECT_GT(total, last + self->group.area_size);
+		ASSERT_EQ(set_paused(&self->group, 0), 0);
+	}
+	ASSERT_EQ(perf_records_read(&self->records, &self->group), 0);
+	EXPECT_TRUE(was_partial(&self->records));
+}
+
+/* An interrupt is pending when the trace stops: it comes later, to nobody. */
+TEST_F(pt_total, pending)
+{
+	__u64 total = 0, last, end = clock_ns() + 15000000000ULL;
+	int i, pending = 0;
+
+	if (!has_model())
+		SKIP(return, "needs the model of the trace hardware");
+
+	for (i = 0; pending < 10; i++) {
+		ASSERT_LT(clock_ns(), end)
+			TH_LOG("%d of %d pending", pending, i);
+		last = total;
+		ASSERT_EQ(mask_interrupts(true), 0);
+		work(self->group.area_size / 100);
+		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		total = expect_exact(_metadata, self);
+		pending += total / (self->group.area_size / 2) !=
+			   last / (self->group.area_size / 2);
+		ASSERT_EQ(mask_interrupts(false), 0);
+		ASSERT_EQ(set_paused(&self->group, 0), 0);
+	}
+	ASSERT_EQ(perf_records_read(&self->records, &self->group), 0);
+}
+
+/* A page has no middle. */
+TEST(pt_one_page)
+{
+	struct aux_spec spec = {
+		.pmu = "intel_pt", .config = PT_CONFIG, .cpu = -1,
+		.exclude_kernel = true, .overwrite = true, .aux_pages = 1,
+	};
+	struct aux_control ctl;
+	struct aux_group group;
+
+	ASSERT_EQ(aux_group_open(&group, &spec), 0);
+	ASSERT_EQ(aux_group_enable(&group), 0);
+	work(500);
+	ASSERT_EQ(set_paused(&group, 1), 0);
+	aux_control_read(group.page, &ctl);
+	EXPECT_EQ(ctl.state, PERF_AUX_STATE_PAUSED);
+	EXPECT_EQ(ctl.total, 0);
+	aux_group_close(&group);
+}
+
+TEST_HARNESS_MAIN
