@@ -40,7 +40,7 @@ FIXTURE(aux_pause)
 	struct aux_group group;
 	struct aux_trace trace;
 	pid_t child;
-	int go;
+	int go, other_cpu;
 	__u64 last;
 };
 
@@ -49,6 +49,7 @@ FIXTURE_SETUP(aux_pause)
 	memset(self, 0, sizeof(*self));
 	aux_group_init(&self->group);
 	self->go = -1;
+	self->other_cpu = nth_cpu(1);
 	self->spec.pid = -1;
 	self->spec.cpu = nth_cpu(0);
 	self->spec.overwrite = true;
@@ -139,7 +140,7 @@ TEST_F(aux_pause, on_another_cpu)
 {
 	int i;
 
-	self->spec.cpu = nth_cpu(1);
+	self->spec.cpu = self->other_cpu;
 	if (self->spec.cpu < 0)
 		SKIP(return, "needs two CPUs");
 
@@ -176,7 +177,7 @@ static pid_t start_child(int *go, int cpu, bool sleeps)
 
 TEST_F(aux_pause, task_on_another_cpu)
 {
-	int i, cpu = nth_cpu(1);
+	int i, cpu = self->other_cpu;
 
 	if (cpu < 0)
 		SKIP(return, "needs two CPUs");
@@ -310,7 +311,7 @@ TEST_F(aux_pause, inherited)
 TEST_F(aux_pause, exits)
 {
 	__u64 begin = clock_ns(), total;
-	int cpu = nth_cpu(1), pauses = 0;
+	int cpu = self->other_cpu, pauses = 0;
 
 	if (cpu < 0)
 		SKIP(return, "needs two CPUs");
@@ -384,7 +385,7 @@ TEST_F(aux_pause, gate_storm)
 	struct aux_actions act;
 	int pauses = 0;
 
-	self->spec.cpu = nth_cpu(1);
+	self->spec.cpu = self->other_cpu;
 	if (self->spec.cpu < 0)
 		SKIP(return, "needs two CPUs");
 

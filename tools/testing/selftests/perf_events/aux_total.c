@@ -34,6 +34,7 @@ FIXTURE(aux_total)
 	struct aux_group group;
 	struct aux_trace trace;
 	struct perf_records records;
+	int other_cpu;
 };
 
 FIXTURE_VARIANT(aux_total)
@@ -63,6 +64,7 @@ FIXTURE_SETUP(aux_total)
 {
 	memset(self, 0, sizeof(*self));
 	aux_group_init(&self->group);
+	self->other_cpu = nth_cpu(1);
 	self->spec.pmu = variant->pmu;
 	self->spec.pid = -1;
 	self->spec.cpu = nth_cpu(0);
@@ -318,7 +320,7 @@ static void *read_all_the_time(void *arg)
 
 TEST_F(aux_total, consistent)
 {
-	struct reader reader = { .cpu = nth_cpu(1) };
+	struct reader reader = { .cpu = self->other_cpu };
 	__u64 begin = clock_ns();
 	pthread_t thread;
 	int i;
