@@ -13,7 +13,7 @@
 #include "tests.h"
 
 #define AREA	0x1000ULL
-#define BIG	(1ULL << 40)
+#define BIG	0x10000000000ULL
 
 static const struct window_case {
 	const char	*what;

@@ -33,11 +33,11 @@ static bool userpg__read_total(const struct perf_event_mmap_page *pc, u64 *head,
 
 	do {
 		seq = READ_ONCE(pc->aux_seq);
-		smp_rmb();
+		smp_rmb();	/* B, matches C in kernel/events/aux_total.h */
 		*head = READ_ONCE(pc->aux_head);
 		*total = READ_ONCE(pc->aux_total);
 		state = READ_ONCE(pc->aux_state);
-		smp_rmb();
+		smp_rmb();	/* D, matches A */
 	} while (seq & 1 || READ_ONCE(pc->aux_seq) != seq);
 
 	return state & PERF_AUX_STATE_COUNTED;

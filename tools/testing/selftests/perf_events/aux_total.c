@@ -102,12 +102,7 @@ static void expect_exact(struct __test_metadata *_metadata, struct aux_trace *tr
 		TH_LOG("%s", trace->error);
 	EXPECT_EQ(ctl.state, PERF_AUX_STATE_COUNTED);
 	EXPECT_EQ(ctl.total, trace->next_seq * PACKET_SIZE);
-	EXPECT_EQ(ctl.head % AREA_SIZE, ctl.total % AREA_SIZE);
-	if (overwrite) {
-		EXPECT_LT(ctl.head, AREA_SIZE);
-	} else {
-		EXPECT_EQ(ctl.head, ctl.total);
-	}
+	EXPECT_EQ(ctl.head, overwrite ? ctl.total % AREA_SIZE : ctl.total);
 }
 
 TEST_F(aux_total, zero_when_mapped)
