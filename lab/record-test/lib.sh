@@ -64,6 +64,91 @@ address_of() {
 	nm "$bin/collatz" | awk -v name="$1" '$3 == name { print "0x" $1 }'
 }
 
+# ask COMMAND - and wait for perf record's answer. It comes once perf records and has done
+# all earlier commands.
+ask() {
+	local answer=''
+
+	echo "$1" >&"$ctl"
+	read -rt 60 -u "$ack" answer
+	[[ $answer == ack* ]] || complain "no answer from perf to $1"
+}
+
+# call_function - have the program call its function, and wait until it has returned.
+call_function() {
+	local answer=''
+
+	printf c >&"$calls"
+	read -rt 60 -N 1 -u "$returns" answer
+	[[ $answer == c ]] || complain "no answer from the program"
+}
+
+control_fifos() {
+	mkfifo ctl ack calls returns
+	exec {ctl}<>ctl {ack}<>ack {calls}<>calls {returns}<>returns
+}
+
+snapshot_by_control() {
+	ask snapshot && ask ping
+}
+
+# snapshots N ARG... - perf record -S of a program whose function is called N times, with
+# a snapshot after each call: $request PID takes it.
+snapshots() {
+	local number=$1 pid status=0
+
+	shift
+	control_fifos
+	perf record -S "$@" --control fifo:ctl,ack -- "${here[@]}" "$bin/on_demand" calls returns \
+		>record.log 2>&1 &
+	pid=$!
+	for ((; number && !status; number--)); do
+		ask ping && call_function && "${request-snapshot_by_control}" "$pid" || status=1
+	done
+	printf q >&"$calls"
+	wait "$pid" || complain "perf record $*: exit status $?" || return
+	((!status)) || sed 's/^/# /' record.log
+	return "$status"
+}
+
+on_demand_gates() {
+	probe -x "$bin/on_demand" -a on_demand -a on_demand%return
+	gates=(-e probe_on_demand:on_demand/aux-action=resume/
+		-e probe_on_demand:on_demand__return/aux-action=pause/)
+}
+
+# of_area FIELD - the sum of what -vv says of the snapshots: new, overwritten or copied bytes
+of_area() {
+	awk -v field="$1" '/^AUX area [0-9]+: .* new, .* overwritten, .* copied$/ {
+			for (i = 2; i <= NF; i++)
+				if (substr($i, 1, length(field)) == field)
+					sum += $(i - 1)
+		}
+		END { print sum + 0 }' record.log
+}
+
+# trace_bytes FILE... - of all snapshots in the files
+trace_bytes() {
+	local file size sum=0
+
+	for file; do
+		while read -r size; do
+			sum=$((sum + size))
+		done < <(perf report -D -i "$file" 2>/dev/null |
+			grep -oP 'PERF_RECORD_AUXTRACE size: \K0x[0-9a-f]+')
+	done
+	printf '%d\n' "$sum"
+}
+
+# copied_all FILE... - what was new is in the files, once, and nothing else.
+copied_all() {
+	local new copied bytes
+
+	new=$(of_area new) copied=$(of_area copied) bytes=$(trace_bytes "$@")
+	((new && new == copied && copied == bytes && $(of_area overwritten) == 0)) ||
+		complain "$new bytes were new, $copied copied, $bytes are in the files"
+}
+
 # ---- the runner
 
 run_tests() {
