@@ -8,6 +8,7 @@
 #define _AUX_CONTROL_H
 
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "aux_trace.h"
 
@@ -30,6 +31,11 @@ static inline void aux_control_read(const struct perf_event_mmap_page *page,
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	} while (ctl->seq & 1 ||
 		 __atomic_load_n(&page->aux_seq, __ATOMIC_RELAXED) != ctl->seq);
+}
+
+static inline int set_paused(const struct aux_group *group, unsigned long pause)
+{
+	return ioctl(group->aux, PERF_EVENT_IOC_PAUSE_AUX, pause);
 }
 
 /* For PROGRAM_NEEDS(). No lacks_test_pmus() is needed beside it. */

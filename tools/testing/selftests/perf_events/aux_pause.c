@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <sys/ioctl.h>
 #include <sys/wait.h>
 
 #include "../kselftest_harness.h"
@@ -28,11 +27,6 @@ PROGRAM_NEEDS(lacks_aux_total())
 #define WRAP_NS		(AREA_SIZE / PACKET_SIZE * PERIOD)
 #define STABLE		(PERF_AUX_STATE_PAUSED | PERF_AUX_STATE_COUNTED)
 #define SNAPSHOTS	10000
-
-static int set_paused(const struct aux_group *group, unsigned long pause)
-{
-	return ioctl(group->aux, PERF_EVENT_IOC_PAUSE_AUX, pause);
-}
 
 FIXTURE(aux_pause)
 {

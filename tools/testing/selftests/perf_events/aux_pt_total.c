@@ -12,38 +12,16 @@
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 
 #include "../kselftest_harness.h"
 #include "aux_control.h"
+#include "aux_model.h"
 
-#define MODEL_STATS	DEBUG_DIR "/trace_model/stats"
-#define MODEL_MASK	DEBUG_DIR "/trace_model/mask"
-#define MODEL_VIOLATIONS DEBUG_DIR "/trace_model/violations"
 #define PT_CONFIG	0x2401		/* branches, TSC */
 #define ROUND_CALLS	100
 
-static const char *lacks_counted_pt(void)
-{
-	struct aux_spec spec = { .pmu = "intel_pt", .config = PT_CONFIG, .cpu = -1 };
-	struct aux_group group;
-	const char *missing = NULL;
-
-	if (lacks_root())
-		return lacks_root();
-	if (pmu_type("intel_pt") < 0)
-		return "no PMU intel_pt: no such Intel CPU, and no kernel parameter trace_model";
-	if (aux_group_open(&group, &spec))
-		return "Intel PT is in use";
-	if (!group.page->cap_aux_total)
-		missing = "the kernel has no total of AUX areas";
-	aux_group_close(&group);
-
-	return missing;
-}
-
-PROGRAM_NEEDS(lacks_counted_pt())
+PROGRAM_NEEDS(lacks_counting("intel_pt", PT_CONFIG))
 
 FIXTURE(pt_total)
 {
@@ -71,26 +49,6 @@ FIXTURE_VARIANT_ADD(pt_total, sixteen_pages)
 	.pages = 16,
 };
 
-static long long model_bytes(void)
-{
-	return file_value(MODEL_STATS, "total.bytes");
-}
-
-static bool has_model(void)
-{
-	return model_bytes() >= 0;
-}
-
-static int mask_interrupts(bool mask)
-{
-	return write_file(MODEL_MASK, mask ? "1" : "0");
-}
-
-static int set_paused(const struct aux_group *group, unsigned long pause)
-{
-	return ioctl(group->aux, PERF_EVENT_IOC_PAUSE_AUX, pause);
-}
-
 FIXTURE_SETUP(pt_total)
 {
 	memset(self, 0, sizeof(*self));
@@ -102,8 +60,8 @@ FIXTURE_SETUP(pt_total)
 	self->spec.aux_pages = variant->pages;
 	ASSERT_EQ(aux_group_open(&self->group, &self->spec), 0)
 		TH_LOG("%s", strerror(errno));
-	self->base = model_bytes();
-	self->violations = file_value(MODEL_VIOLATIONS, "total");
+	self->base = model_stat("bytes");
+	self->violations = model_violations();
 	ASSERT_EQ(aux_group_enable(&self->group), 0);
 }
 
@@ -113,7 +71,7 @@ FIXTURE_TEARDOWN(pt_total)
 		mask_interrupts(false);
 	perf_records_free(&self->records);
 	aux_group_close(&self->group);
-	EXPECT_EQ(file_value(MODEL_VIOLATIONS, "total"), self->violations);
+	EXPECT_EQ(model_violations(), self->violations);
 }
 
 /* Each system call leaves the traced code and comes back: more than 16 bytes */
@@ -132,7 +90,7 @@ static __u64 expect_exact(struct __test_metadata *_metadata,
 	aux_control_read(group->page, &ctl);
 	EXPECT_EQ(ctl.state, PERF_AUX_STATE_PAUSED | PERF_AUX_STATE_COUNTED);
 	EXPECT_EQ(ctl.head % group->area_size, ctl.total % group->area_size);
-	EXPECT_EQ(ctl.total, has_model() ? model_bytes() - base : ctl.total);
+	EXPECT_EQ(ctl.total, has_model() ? model_stat("bytes") - base : ctl.total);
 
 	return ctl.total;
 }
@@ -151,19 +109,6 @@ TEST_F(pt_total, exact)
 		total = expect_exact(_metadata, &self->group, self->base);
 		ASSERT_EQ(set_paused(&self->group, 0), 0);
 	}
-}
-
-static bool was_partial(const struct perf_records *records)
-{
-	size_t i;
-
-	for (i = 0; i < records->nr; i++) {
-		if (records->rec[i].type == PERF_RECORD_AUX &&
-		    records->rec[i].flags & PERF_AUX_FLAG_PARTIAL)
-			return true;
-	}
-
-	return false;
 }
 
 /*

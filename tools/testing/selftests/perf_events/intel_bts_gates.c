@@ -398,8 +398,8 @@ TEST_F(bts, overwrite)
 	}
 	disable_and_read(_metadata, gated);
 
-	/* All records but one are new: 32 KiB hold 1365. */
-	EXPECT_GE(self->trace.nr, 1364);
+	/* 32 KiB hold 1365: all but one are new, and up to 168 may be left empty. */
+	EXPECT_GE(self->trace.nr, 1364 - 168);
 	EXPECT_GE(bts_trace_match(&self->trace, WINDOW_CALLS, gated->log,
 				  gated->nr, true), 8)
 		TH_LOG("%s", self->trace.error);

@@ -50,17 +50,21 @@ int bts_trace_read(struct bts_trace *trace, const struct perf_records *records,
 /* Records fill the area from its start. The rest is too small for one more. */
 int bts_trace_read_overwrite(struct bts_trace *trace, struct aux_group *group)
 {
-	size_t room = group->area_size / sizeof(struct bts_record) *
-		      sizeof(struct bts_record);
+	const struct bts_record *rec = (const void *)group->area;
+	size_t room = group->area_size / sizeof(*rec), end = room;
 	__u64 head = __atomic_load_n(&group->page->aux_head, __ATOMIC_ACQUIRE);
-	const struct bts_record *oldest = (const void *)(group->area + head);
 
-	if (head > room)
+	if (head > room * sizeof(*rec))
 		return stream_error(trace, "aux_head %llu is past the last record",
 				   head);
-	/* Has wrapped: the oldest records follow the newest. */
-	if (head + sizeof(*oldest) <= room && oldest->from &&
-	    bts_append(trace, group, head, room - head))
+	/*
+	 * Has wrapped: the oldest records follow the newest. A driver that counts laps
+	 * leaves the end empty.
+	 */
+	while (end * sizeof(*rec) > head && !rec[end - 1].from)
+		end--;
+	if (end * sizeof(*rec) > head &&
+	    bts_append(trace, group, head, end * sizeof(*rec) - head))
 		return -1;
 
 	return bts_append(trace, group, 0, head);

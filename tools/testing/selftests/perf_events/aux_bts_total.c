@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The total of an overwritten AUX area of Intel BTS. The judge is the model of the trace
+ * hardware (kernel parameter trace_model), which counts the records that it writes; it
+ * can also hold back interrupts. Without the model, the judge is the number of branches.
+ *
+ * Expected: new are as many records as were written, wherever laps begin, and however
+ * late an interrupt is. If the driver missed a lap, or counted one that was none, all
+ * tests would fail by about the area's size.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../kselftest_harness.h"
+#include "aux_control.h"
+#include "aux_model.h"
+
+#define STABLE		(PERF_AUX_STATE_PAUSED | PERF_AUX_STATE_COUNTED)
+#define PAGE		4096UL
+
+PROGRAM_NEEDS(lacks_counting("intel_bts", 0))
+
+struct record {
+	__u64 from, to, flags;
+};
+
+FIXTURE(bts_total)
+{
+	struct aux_spec spec;
+	struct aux_group group;
+	struct perf_records records;
+	__u64 last, found;
+	long long base, violations;
+};
+
+FIXTURE_VARIANT(bts_total)
+{
+	unsigned int pages;
+};
+
+FIXTURE_VARIANT_ADD(bts_total, one_page)
+{
+	.pages = 1,
+};
+
+FIXTURE_VARIANT_ADD(bts_total, two_pages)
+{
+	.pages = 2,
+};
+
+FIXTURE_VARIANT_ADD(bts_total, sixteen_pages)
+{
+	.pages = 16,
+};
+
+FIXTURE_SETUP(bts_total)
+{
+	memset(self, 0, sizeof(*self));
+	self->spec.pmu = "intel_bts";
+	self->spec.cpu = -1;
+	self->spec.exclude_kernel = true;
+	self->spec.overwrite = true;
+	self->spec.aux_pages = variant->pages;
+	ASSERT_EQ(aux_group_open(&self->group, &self->spec), 0)
+		TH_LOG("%s", strerror(errno));
+	self->base = model_stat("bts_records");
+	self->violations = model_violations();
+	ASSERT_EQ(aux_group_enable(&self->group), 0);
+}
+
+FIXTURE_TEARDOWN(bts_total)
+{
+	if (has_model())
+		mask_interrupts(false);
+	perf_records_free(&self->records);
+	aux_group_close(&self->group);
+	EXPECT_EQ(model_violations(), self->violations);
+}
+
+/* Each round is a branch. */
+static void branches(unsigned int rounds)
+{
+	volatile unsigned int n = rounds;
+
+	while (n)
+		n--;
+}
+
+/* In the lap that the positions from @begin to @end are in. The rest of a lap is empty. */
+static __u64 count_records(const struct aux_group *group, __u64 begin, __u64 end)
+{
+	const struct record *rec;
+	__u64 n = 0;
+
+	for (; begin + sizeof(*rec) <= end; begin += sizeof(*rec)) {
+		rec = (const void *)(group->area + begin % group->area_size);
+		n += rec->from && rec->to;
+	}
+
+	return n;
+}
+
+static __u64 count_new(const struct aux_group *group, __u64 begin, __u64 end)
+{
+	__u64 lap_end, n = 0;
+
+	while (begin < end) {
+		lap_end = begin - begin % group->area_size + group->area_size;
+		if (lap_end > end)
+			lap_end = end;
+		n += count_records(group, begin, lap_end);
+		begin = lap_end;
+	}
+
+	return n;
+}
+
+/* How many records are new, in an area that was not overrun? */
+static void expect_exact(struct __test_metadata *_metadata,
+			 FIXTURE_DATA(bts_total) *self, __u64 expected)
+{
+	struct aux_control ctl;
+	__u64 new;
+
+	aux_control_read(self->group.page, &ctl);
+	EXPECT_EQ(ctl.state, STABLE);
+	EXPECT_EQ(ctl.head, ctl.total % self->group.area_size);
+	ASSERT_LE(ctl.total - self->last, self->group.area_size);
+	new = count_new(&self->group, self->last, ctl.total);
+	self->last = ctl.total;
+	self->found += new;
+	EXPECT_GE(new, expected);
+	if (has_model())
+		EXPECT_EQ(self->found, model_stat("bts_records") - self->base);
+}
+
+/* Paused after any number of branches that can't overrun the area */
+TEST_F(bts_total, exact)
+{
+	unsigned int most = (self->group.area_size - PAGE / 2) / sizeof(struct record) / 2, n;
+	__u64 end = clock_ns() + 20000000000ULL;
+	unsigned int i;
+
+	for (i = 0; self->last < 12 * self->group.area_size; i++) {
+		ASSERT_LT(clock_ns(), end)
+			TH_LOG("%llu bytes in %u rounds", (unsigned long long)self->last, i);
+		n = i * i * 7 % most;
+		branches(n);
+		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		expect_exact(_metadata, self, n);
+		ASSERT_EQ(set_paused(&self->group, 0), 0);
+	}
+	ASSERT_EQ(perf_records_read(&self->records, &self->group), 0);
+	EXPECT_FALSE(was_partial(&self->records));
+}
+
+/* Many laps between two looks: none is missed. A lap lacks the room behind the threshold. */
+TEST_F(bts_total, laps)
+{
+	__u64 size = self->group.area_size, room = size / 2 < PAGE ? size / 2 : PAGE, total, laps;
+	struct aux_control ctl;
+	long long records;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		branches(5 * size / sizeof(struct record));
+		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		aux_control_read(self->group.page, &ctl);
+		total = ctl.total - self->last;
+		self->last = ctl.total;
+		laps = ctl.total / size - (ctl.total - total) / size;
+		EXPECT_EQ(ctl.head, ctl.total % size);
+		EXPECT_GE(laps, 5);
+		records = has_model() ? model_stat("bts_records") - self->base :
+					5LL * size / sizeof(struct record) * (i + 1);
+		EXPECT_LE(records * sizeof(struct record), ctl.total);
+		EXPECT_GE(records * sizeof(struct record) + ctl.total / size * (room + 64),
+			  ctl.total);
+		ASSERT_EQ(set_paused(&self->group, 0), 0);
+	}
+}
+
+/*
+ * Interrupts are late: the trace stops at the end of the area, and says that something
+ * is missing. What is there is counted, and it goes on.
+ */
+TEST_F(bts_total, late)
+{
+	unsigned int full = self->group.area_size / sizeof(struct record);
+	int i;
+
+	if (!has_model())
+		SKIP(return, "needs the model of the trace hardware");
+
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(mask_interrupts(true), 0);
+		branches(2 * full);
+		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		expect_exact(_metadata, self, 0);
+		ASSERT_EQ(mask_interrupts(false), 0);
+		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		branches(i * full / 16);
+		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		expect_exact(_metadata, self, 0);
+		ASSERT_EQ(set_paused(&self->group, 0), 0);
+	}
+	ASSERT_EQ(perf_records_read(&self->records, &self->group), 0);
+	EXPECT_TRUE(was_partial(&self->records));
+}
+
+TEST_HARNESS_MAIN
