@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * struct perf_event_attr with its bit fields as one word, so that a random word can
- * be any combination of them, and so that bits are there that a header lacks.
+ * be any combination of them; and what a header may lack.
  */
 #ifndef FUZZ_ATTR_H
 #define FUZZ_ATTR_H
 
 #include <stdint.h>
 #include <linux/const.h>
+#include <linux/ioctl.h>
 #include <linux/perf_event.h>
 
 struct attr {
@@ -50,5 +51,7 @@ struct attr {
 #define AUX_START_PAUSED	1
 #define AUX_PAUSE		2
 #define AUX_RESUME		4
+
+#define IOC_PAUSE_AUX		_IOW('$', 0xf0, uint32_t)	/* PERF_EVENT_IOC_PAUSE_AUX */
 
 #endif

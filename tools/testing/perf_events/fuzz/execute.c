@@ -197,6 +197,8 @@ static bool call_ioctl(const uint64_t *arg)
 		attr.config1 = (uintptr_t)&watched[value & 1];
 		attr.flags ^= value & ATTR_DISABLED;
 		return !ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr);
+	case REQ_PAUSE_AUX:
+		return !ioctl(fd, IOC_PAUSE_AUX, value % 3);
 	}
 
 	return false;

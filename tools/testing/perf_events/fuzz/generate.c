@@ -192,6 +192,12 @@ static void scene_gates(struct random *random, struct program *program)
 	open->arg[0] = leader;
 	open->arg[1] = REQ_ENABLE;
 	open->arg[2] = random_below(random, 2);
+	if (one_in(random, 3)) {
+		open = add_call(program, OP_IOCTL);
+		open->arg[0] = leader;
+		open->arg[1] = REQ_PAUSE_AUX;
+		open->arg[2] = 1;
+	}
 }
 
 /* A buffer that events of all CPUs and tasks write to. */
