@@ -36,6 +36,8 @@
  * R1 read; or R1 read W3, and C and B make R2 see all of W2. A reader doesn't hang: W1
  * to W3 run with interrupts disabled, and no reader runs in the kernel.
  *
+ * tools/testing/perf_events/aux_total has a model of this, with weak memory and an NMI.
+ *
  * Data is in the area before the aux_head that covers it: the driver sees to that,
  * see (B) of perf_output_put_handle().
  *
