@@ -82,10 +82,8 @@ FIXTURE_TEARDOWN(bts_total)
 /* Each round is a branch. */
 static void branches(unsigned int rounds)
 {
-	volatile unsigned int n = rounds;
-
-	while (n)
-		n--;
+	while (rounds--)
+		asm volatile("" : : "r" (rounds));
 }
 
 /* In the lap that the positions from @begin to @end are in. The rest of a lap is empty. */
@@ -119,7 +117,7 @@ static __u64 count_new(const struct aux_group *group, __u64 begin, __u64 end)
 
 /* How many records are new, in an area that was not overrun? */
 static void expect_exact(struct __test_metadata *_metadata,
-			 FIXTURE_DATA(bts_total) *self, __u64 expected)
+			 struct _test_data_bts_total *self, __u64 expected)
 {
 	struct aux_control ctl;
 	__u64 new;

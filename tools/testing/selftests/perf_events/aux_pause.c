@@ -461,7 +461,7 @@ TEST_F(aux_pause, errors)
 }
 
 /* What is new, as far as it is still there */
-static void take_snapshot(FIXTURE_DATA(aux_pause) *self)
+static void take_snapshot(struct _test_data_aux_pause *self)
 {
 	const struct test_perf_aux_packet *p;
 	struct aux_control ctl;
