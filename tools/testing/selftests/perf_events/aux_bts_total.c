@@ -154,10 +154,13 @@ TEST_F(bts_total, exact)
 	EXPECT_FALSE(was_partial(&self->records));
 }
 
-/* Many laps between two looks: none is missed. At most so much of each is left empty: */
-#define MOST_EMPTY(size) \
-	(((size) / 2 < PAGE ? (size) / 2 : PAGE) + sizeof(struct record))
+/* So much of a lap is left empty at most. */
+static __u64 most_empty(__u64 size)
+{
+	return (size / 2 < PAGE ? size / 2 : PAGE) + sizeof(struct record);
+}
 
+/* Many laps between two looks: none is missed. */
 TEST_F(bts_total, laps)
 {
 	__u64 size = self->group.area_size, bytes;
@@ -175,7 +178,7 @@ TEST_F(bts_total, laps)
 		EXPECT_EQ(ctl.head, ctl.total % size);
 		EXPECT_GE(ctl.total / size, self->last / size + 5);
 		EXPECT_GE(ctl.total, bytes);
-		EXPECT_LE(ctl.total, bytes + ctl.total / size * MOST_EMPTY(size));
+		EXPECT_LE(ctl.total, bytes + ctl.total / size * most_empty(size));
 		self->last = ctl.total;
 		ASSERT_EQ(set_paused(&self->group, 0), 0);
 	}
