@@ -92,14 +92,14 @@ snapshot_by_control() {
 	ask snapshot && ask ping
 }
 
-# snapshots N ARG... - perf record -S of a program whose function is called N times, with
-# a snapshot after each call: $request PID takes it.
+# snapshots N ARG... - perf record -S of a program whose function is called N times, for
+# $work_us or once each time. After each call, $request PID takes a snapshot.
 snapshots() {
 	local number=$1 pid status=0
 
 	shift
 	control_fifos
-	perf record -S "$@" --control fifo:ctl,ack -- "${here[@]}" "$bin/on_demand" calls returns \
+	perf record -S "$@" --control fifo:ctl,ack -- "${here[@]}" "$bin/on_demand" calls returns "${work_us-0}" \
 		>record.log 2>&1 &
 	pid=$!
 	for ((; number && !status; number--)); do
