@@ -160,33 +160,43 @@ static __u64 most_empty(__u64 size)
 	return (size / 2 < PAGE ? size / 2 : PAGE) + sizeof(struct record);
 }
 
-/* Many laps between two looks: none is missed. */
-TEST_F(bts_total, laps)
+/* Whether or not the area was overrun: no lap is missed, and none counted twice. */
+static void expect_counted(struct __test_metadata *_metadata,
+			   struct _test_data_bts_total *self)
 {
 	__u64 size = self->group.area_size, bytes;
 	struct aux_control ctl;
+
+	aux_control_read(self->group.page, &ctl);
+	bytes = (model_stat("bts_records") - self->base) * sizeof(struct record);
+	EXPECT_EQ(ctl.head, ctl.total % size);
+	EXPECT_GE(ctl.total, bytes);
+	EXPECT_LE(ctl.total, bytes + ctl.total / size * most_empty(size));
+	self->last = ctl.total;
+}
+
+/* Many laps between two looks */
+TEST_F(bts_total, laps)
+{
+	__u64 size = self->group.area_size, laps;
 	int i;
 
 	if (!has_model())
 		SKIP(return, "needs the model of the trace hardware");
 
 	for (i = 0; i < 3; i++) {
+		laps = self->last / size;
 		branches(5 * size / sizeof(struct record));
 		ASSERT_EQ(set_paused(&self->group, 1), 0);
-		aux_control_read(self->group.page, &ctl);
-		bytes = (model_stat("bts_records") - self->base) * sizeof(struct record);
-		EXPECT_EQ(ctl.head, ctl.total % size);
-		EXPECT_GE(ctl.total / size, self->last / size + 5);
-		EXPECT_GE(ctl.total, bytes);
-		EXPECT_LE(ctl.total, bytes + ctl.total / size * most_empty(size));
-		self->last = ctl.total;
+		expect_counted(_metadata, self);
+		EXPECT_GE(self->last / size, laps + 5);
 		ASSERT_EQ(set_paused(&self->group, 0), 0);
 	}
 }
 
 /*
- * Interrupts are late: the trace stops at the end of the area, and says that something
- * is missing. What is there is counted, and it goes on.
+ * Interrupts are late: the trace stops at the end of the area, until the task is
+ * scheduled, and says that something is missing. What is there is counted.
  */
 TEST_F(bts_total, late)
 {
@@ -200,12 +210,12 @@ TEST_F(bts_total, late)
 		ASSERT_EQ(mask_interrupts(true), 0);
 		branches(2 * full);
 		ASSERT_EQ(set_paused(&self->group, 1), 0);
-		expect_exact(_metadata, self, 0);
+		expect_counted(_metadata, self);
 		ASSERT_EQ(mask_interrupts(false), 0);
 		ASSERT_EQ(set_paused(&self->group, 0), 0);
-		branches(i * full / 16);
+		branches(i * full / 8);
 		ASSERT_EQ(set_paused(&self->group, 1), 0);
-		expect_exact(_metadata, self, 0);
+		expect_counted(_metadata, self);
 		ASSERT_EQ(set_paused(&self->group, 0), 0);
 	}
 	ASSERT_EQ(perf_records_read(&self->records, &self->group), 0);
