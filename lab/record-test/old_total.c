@@ -38,6 +38,9 @@ void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 	return page;
 }
 
+/* The name that perf uses */
+void *mmap64(void *, size_t, int, int, int, off_t) __attribute__((alias("mmap")));
+
 int ioctl(int fd, unsigned long request, ...)
 {
 	int (*real)(int, unsigned long, ...) = dlsym(RTLD_NEXT, "ioctl");
