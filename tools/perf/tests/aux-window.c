@@ -75,6 +75,37 @@ static bool test_case(const struct window_case *c)
 	return page_says(&page, c, &window) && same_window(c, &window);
 }
 
+/* Records of 24 bytes: a lap has 170, and 16 bytes behind them. */
+static const struct cut_case {
+	const char	*what;
+	u64		begin, end;
+	u64		limit;
+	unsigned int	alignment;
+	u64		cut_begin, cut_end;
+} cuts[] = {
+	{ "within the limit",		0, 0x123, AREA, 0,		0, 0x123 },
+	{ "the newest",			0x100, BIG, 0x80, 0,		BIG - 0x80, BIG },
+	{ "bytes of two laps",		0x100, 0x10c0, AREA, 0,		0x100, 0x10c0 },
+	{ "records of one lap",		0x18, 0x48, AREA, 24,		0x18, 0x48 },
+	{ "records of two laps",	0x18, AREA + 0x18, AREA, 24,	0x18, AREA },
+	{ "of the second lap",		AREA, AREA + 0x18, AREA, 24,	AREA, AREA + 0x18 },
+	{ "the newest records",		0, 0x48, 0x20, 24,		0x30, 0x48 },
+	{ "from behind the records",	0, AREA + 0x18, 0x20, 24,	AREA, AREA + 0x18 },
+};
+
+static bool test_cut(const struct cut_case *c)
+{
+	struct aux_window window = { .begin = c->begin, .end = c->end };
+
+	aux_window__cut(&window, AREA, c->limit, c->alignment);
+	if (window.begin == c->cut_begin && window.end == c->cut_end)
+		return true;
+
+	pr_debug("%s: %#llx to %#llx\n", c->what, (unsigned long long)window.begin,
+		 (unsigned long long)window.end);
+	return false;
+}
+
 /* Each of these is reason enough to do what was done without the total. */
 static bool test_no_total(void)
 {
@@ -104,6 +135,11 @@ static int test__aux_window(struct test_suite *t __maybe_unused, int subtest __m
 			pr_debug("failed: %s\n", cases[i].what);
 			return TEST_FAIL;
 		}
+	}
+
+	for (size_t i = 0; i < ARRAY_SIZE(cuts); i++) {
+		if (!test_cut(&cuts[i]))
+			return TEST_FAIL;
 	}
 
 	return test_no_total() ? TEST_OK : TEST_FAIL;

@@ -23,6 +23,21 @@ void aux_window__init(struct aux_window *window, u64 last, u64 total, u64 len)
 	window->end = total;
 }
 
+void aux_window__cut(struct aux_window *window, u64 len, u64 limit, unsigned int alignment)
+{
+	u64 lap;
+
+	if (window->end - window->begin > limit)
+		window->begin = window->end - limit;
+	if (!alignment)
+		return;
+
+	lap = window->begin - window->begin % len;
+	window->begin = min(lap + roundup(window->begin - lap, alignment), lap + len);
+	lap = window->begin - window->begin % len;
+	window->end = min(window->end, lap + len);
+}
+
 /* The sequence count makes head, total and state belong together, and 64 bits whole. */
 static bool userpg__read_total(const struct perf_event_mmap_page *pc, u64 *head, u64 *total)
 {

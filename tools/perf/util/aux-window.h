@@ -33,6 +33,16 @@ struct aux_window {
 void aux_window__init(struct aux_window *window, u64 last, u64 total, u64 len);
 
 /**
+ * aux_window__cut - the newest part of a window, and whole records
+ * @window: is cut at its beginning if it is larger than @limit. With an @alignment, it
+ *	    begins with a record and ends with the lap: the next one begins with a record, too
+ * @len: size of the area
+ * @limit: largest size
+ * @alignment: size of a record, of which a lap begins with one and need not be full; or 0
+ */
+void aux_window__cut(struct aux_window *window, u64 len, u64 limit, unsigned int alignment);
+
+/**
  * auxtrace_mmap__window - what is new since the last snapshot, to the byte
  * @mm: area that nothing is written to now. @mm->prev is the end of the last window.
  * @window: result
