@@ -125,7 +125,11 @@ u64 rdtsc_ordered(void)
 	return now;
 }
 
-void tm_pt_start(struct tm_cpu *cpu)
+void tm_branch_start(struct tm_cpu *cpu, u64 ip)
+{
+}
+
+void tm_branch_end(struct tm_cpu *cpu, u64 ip)
 {
 }
 
@@ -173,12 +177,12 @@ static void reset(void)
 	interrupts = 0;
 	violations();
 	tm_reset(0);
-	tm_write_msr(MSR_IA32_RTIT_OUTPUT_MASK, TM_OUTPUT_LOW, false);
+	tm_write_msr(MSR_IA32_RTIT_OUTPUT_MASK, TM_OUTPUT_LOW, 0, false);
 }
 
 static bool writes(unsigned int msr, u64 val)
 {
-	return !tm_write_msr(msr, val, false);
+	return !tm_write_msr(msr, val, 0, false);
 }
 
 static u64 value(unsigned int msr)
@@ -249,7 +253,7 @@ static void test_vmx(void)
 	expect_no_write(TRACE, "TraceEn set in VMX operation");
 	expect_no_write(TRACE_OFF, "the same value written in VMX operation");
 	expect_no_write(0, "cleared in VMX operation");
-	expect(tm_write_msr(MSR_IA32_RTIT_CTL, 0, true) && !violations(),
+	expect(tm_write_msr(MSR_IA32_RTIT_CTL, 0, 0, true) && !violations(),
 	       "wrmsr_safe() in VMX operation");
 	expect(writes(MSR_IA32_RTIT_STATUS, 0), "another register in VMX operation");
 	tm_set_vmx(false);

@@ -215,7 +215,5 @@ int model_skid(unsigned int most, unsigned int seed)
 
 int model_lose_masked(bool lose)
 {
-	return write_file(MODEL_DIR "/lost", lose ? "1
-" : "0
-");
+	return write_file(MODEL_DIR "/lost", lose ? "1\n" : "0\n");
 }
