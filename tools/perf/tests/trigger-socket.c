@@ -71,7 +71,10 @@ static int connect_to(void)
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
 
 	if (fd >= 0 && connect(fd, (struct sockaddr *)&addr, sizeof(addr))) {
+		int err = errno;
+
 		close(fd);
+		errno = err;
 		return -1;
 	}
 	return fd;
@@ -180,6 +183,26 @@ static int test_rights(void)
 	CHECK((st.st_mode & 07777) == 0626 && st.st_gid == gid);
 	trigger_socket__delete(sock);
 	CHECK(umask(mask) == 0077);
+	return TEST_OK;
+}
+
+/* A program that is too busy to accept connections isn't one that was killed */
+static int test_busy(void)
+{
+	int fds[8], fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	unsigned int i, nr = 0;
+	struct stat st;
+
+	CHECK(fd >= 0 && !bind(fd, (struct sockaddr *)&addr, sizeof(addr)) && !listen(fd, 0));
+	do {
+		fds[nr] = connect_to();
+	} while (fds[nr] >= 0 && ++nr < ARRAY_SIZE(fds));
+	CHECK(nr < ARRAY_SIZE(fds) && errno == EAGAIN);
+	CHECK(!socket_with("") && !lstat(addr.sun_path, &st));
+	for (i = 0; i < nr; i++)
+		close(fds[i]);
+	close(fd);
+	CHECK(!unlink(addr.sun_path));
 	return TEST_OK;
 }
 
@@ -466,6 +489,7 @@ static int test_all(void)
 {
 	CHECK(!test_parse());
 	CHECK(!test_rights());
+	CHECK(!test_busy());
 	CHECK(!test_other_file());
 	CHECK(!test_poll());
 	CHECK(!test_lines());
