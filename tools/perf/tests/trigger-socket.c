@@ -177,10 +177,10 @@ static int test_rights(void)
 	trigger_socket__delete(sock);
 	CHECK(lstat(addr.sun_path, &st) && errno == ENOENT);
 
-	snprintf(terms, sizeof(terms), ",mode=626,group=%u", gid);
+	snprintf(terms, sizeof(terms), ",mode=627,group=%u", gid);
 	sock = socket_with(terms);
 	CHECK(sock && !lstat(addr.sun_path, &st));
-	CHECK((st.st_mode & 07777) == 0626 && st.st_gid == gid);
+	CHECK((st.st_mode & 07777) == 0627 && st.st_gid == gid && st.st_uid == geteuid());
 	trigger_socket__delete(sock);
 	CHECK(umask(mask) == 0077);
 	return TEST_OK;
