@@ -318,6 +318,8 @@ static u64 tm_acknowledge(struct tm_cpu *cpu, const struct tm_access *access)
 
 	cpu->global_status &= ~access->val;
 	cpu->held &= ~access->val;
+	/* The write is serializing: what was on its way is latched as an NMI. */
+	cpu->skid = 0;
 	return 0;
 }
 
