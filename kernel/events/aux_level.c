@@ -25,7 +25,7 @@
 #include <linux/perf_event.h>
 #include <linux/rculist.h>
 
-#include "internal.h"
+#include "aux_level.h"
 
 static bool may_share_level(struct perf_event *event, struct perf_event *with)
 {

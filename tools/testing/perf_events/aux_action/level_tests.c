@@ -3,7 +3,7 @@
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
 
-#include "internal.h"
+#include "../../../../kernel/events/aux_level.h"
 
 #include "aux_action_test.h"
 #include "../tap.h"
