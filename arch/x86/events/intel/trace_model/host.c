@@ -34,6 +34,8 @@
  * @poked: an NMI that makes the CPU update its counters is on its way
  * @in_poke: its handler runs
  * @owed: causes of the interrupt if the last NMI is it: a driver has to claim it
+ * @lone: the last NMI has no cause that the model knows
+ * @after_lone: nor had the one before it
  * @stray: an NMI is on its way whose cause another one may have handled
  * @arm: runs on the CPU, queues @start on another one
  * @start: runs on the other CPU, starts @timer
@@ -46,6 +48,8 @@ struct tm_watch {
 	bool		poked;
 	bool		in_poke;
 	u64		owed;
+	bool		lone;
+	bool		after_lone;
 	bool		stray;
 	struct irq_work	arm;
 	struct irq_work	start;
@@ -179,6 +183,8 @@ static int tm_nmi(unsigned int cmd, struct pt_regs *regs)
 
 	watch->owed = tm_run(tm_arrive, NULL);
 	tm_run(tm_end_skid, NULL);
+	watch->after_lone = watch->lone;
+	watch->lone = !poked && !watch->owed;
 
 	return poked && !watch->owed ? NMI_HANDLED : NMI_DONE;
 }
@@ -196,6 +202,10 @@ static u64 tm_unclaimed(struct tm_cpu *cpu, void *arg)
  * Nobody has claimed this NMI. If it is the interrupt, that is an error: it would be
  * an unknown NMI on hardware.
  *
+ * One case is none. The NMI before may be that of a poke that an earlier NMI has done. It
+ * has no cause, and hardware has no such NMI. If the driver's handler finds an overflow in
+ * it, that is all that this NMI has, and the kernel doesn't expect another one.
+ *
  * Otherwise another NMI may have come between the decision to send one and the model's
  * own NMI, which then belongs to nobody. Errs towards swallowing one unknown NMI, which
  * is not an interrupt of the model, per NMI that the model has sent.
@@ -205,7 +215,8 @@ static int tm_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 	struct tm_watch *watch = this_cpu_ptr(&tm_watch);
 
 	if (watch->owed) {
-		tm_run(tm_unclaimed, &watch->owed);
+		if (!watch->after_lone)
+			tm_run(tm_unclaimed, &watch->owed);
 		return NMI_HANDLED;
 	}
 	if (!watch->stray)
@@ -321,6 +332,7 @@ void tm_host_reset(unsigned int cpu)
 	WRITE_ONCE(watch->deadline, TM_NEVER);
 	WRITE_ONCE(watch->poked, false);
 	watch->owed = 0;
+	watch->lone = false;
 	watch->stray = false;
 }
 
