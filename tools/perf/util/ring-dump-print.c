@@ -69,8 +69,8 @@ static int print_reason(void *arg __maybe_unused, const char *why)
 void ring_dump__print_result(struct ring_dump *dump)
 {
 	if (dump->err) {
-		pr_err("Failed to dump the memory ring to %s: %s%s\n", ring_dump__place(dump), ring_dump__reason(dump),
-		       consequence(dump));
+		pr_err("Failed to dump the memory ring to %s: %s%s\n", ring_dump__place(dump),
+		       ring_dump__reason(dump), consequence(dump));
 		return;
 	}
 	if (quiet)

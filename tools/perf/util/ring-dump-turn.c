@@ -258,7 +258,8 @@ static int wait_for_dump(struct ring_dump *dump)
 		if (err)
 			return err;
 		if (dump->state != DUMP_IDLE && is_given_up(dump)) {
-			pr_err("Gave up waiting for the dump to %s\n", ring_dump__output_name(dump));
+			pr_err("Gave up waiting for the dump to %s\n",
+			       ring_dump__output_name(dump));
 			record_files__give_up(&dump->files);
 			return -ECANCELED;
 		}

@@ -218,7 +218,8 @@ int ring_dump__refresh_header(struct ring_dump *dump)
 	int err = data_append__refresh(&dump->app);
 
 	if (err)
-		pr_err("Failed to write the header of %s: %s\n", ring_dump__place(dump), strerror(-err));
+		pr_err("Failed to write the header of %s: %s\n", ring_dump__place(dump),
+		       strerror(-err));
 	return err;
 }
 

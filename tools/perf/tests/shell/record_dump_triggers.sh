@@ -136,7 +136,8 @@ test_open() {
 	sleep 1
 	if ! stop || ! fired slow 1 ||
 	   ! reasons "$data" | grep -q 'trigger slow: .*: [5-9][0-9][0-9]\..* ms so far, thread'; then
-		fail "A call that doesn't return" "not once, or not at its limit: $(reasons "$data")"
+		fail "A call that doesn't return" \
+		     "not once, or not at its limit: $(reasons "$data")"
 		return
 	fi
 	echo "A call that doesn't return [Success]"
