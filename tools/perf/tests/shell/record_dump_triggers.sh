@@ -91,7 +91,8 @@ test_count() {
 		fail "An event that occurs often" "the header doesn't say why"
 		return
 	}
-	perf script -i "$data" --header-only 2>/dev/null | grep -q 'dumped because of : trigger busy' || {
+	perf script -i "$data" --header-only 2>/dev/null |
+		grep -q 'dumped because of : trigger busy' || {
 		fail "An event that occurs often" "perf script --header doesn't say why"
 		return
 	}
@@ -135,7 +136,8 @@ test_open() {
 	fi
 	sleep 1
 	if ! stop || ! fired slow 1 ||
-	   ! reasons "$data" | grep -q 'trigger slow: .*: [5-9][0-9][0-9]\..* ms so far, thread'; then
+	   ! reasons "$data" |
+	     grep -q 'trigger slow: .*: [5-9][0-9][0-9]\..* ms so far, thread'; then
 		fail "A call that doesn't return" \
 		     "not once, or not at its limit: $(reasons "$data")"
 		return
@@ -309,12 +311,14 @@ dumps_of_daemon() {
 }
 
 test_daemon() {
+	local options="--switch-output=signal --trigger app:socket --trigger-socket $socket"
+
 	mkdir "$dir/base"
 	cat > "$dir/daemon.conf" <<-END
 		[daemon]
 		base=$dir/base
 		[session-ring]
-		run = -M 4M -e cpu-clock -o $data --switch-output=signal --trigger app:socket --trigger-socket $socket -- sleep 100
+		run = -M 4M -e cpu-clock -o $data $options -- sleep 100
 		[session-other]
 		run = -M 4M -e cpu-clock -o $dir/other-data -- sleep 100
 	END
@@ -344,7 +348,8 @@ test_storm() {
 		sh -c "$busy; sleep 1.2; $busy"
 	if [ "$(grep -c "Dump $data" "$dir/log")" -ne 2 ] ||
 	   ! grep -q 'Because of [0-9]* more' "$dir/log" ||
-	   ! grep -q 'Held back: [1-9][0-9]* dumps had to wait.*, [1-9][0-9]* requests' "$dir/log" ||
+	   ! grep -q 'Held back: [1-9][0-9]* dumps had to wait.*, [1-9][0-9]* requests' \
+		  "$dir/log" ||
 	   [ "$(reasons "$data" | wc -l)" -gt 130 ]; then
 		fail "A storm" "not two dumps of all its reasons"
 		return
@@ -371,8 +376,10 @@ test_refused() {
 		refused 'need -M' --trigger-socket "$socket" &&
 		refused 'add --trigger-socket' -M 1M --trigger 'x:socket' &&
 		refused 'add --trigger NAME:socket' -M 1M --trigger-socket "$socket" &&
-		refused 'no group' -M 1M --trigger 'x:socket' --trigger-socket "$socket,group=no:" &&
-		refused 'failed to make' -M 1M --trigger 'x:socket' --trigger-socket "$dir/no/x" || {
+		refused 'no group' -M 1M --trigger 'x:socket' \
+			--trigger-socket "$socket,group=no:" &&
+		refused 'failed to make' -M 1M --trigger 'x:socket' \
+			--trigger-socket "$dir/no/x" || {
 		fail "Bad triggers" "one is not refused, or without its reason"
 		return
 	}
