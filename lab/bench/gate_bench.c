@@ -33,6 +33,7 @@ static int (*overflow)(struct perf_event *event, struct perf_sample_data *data,
 static struct perf_buffer *(*buffer_get)(struct perf_event *event);
 static void (*buffer_put)(struct perf_buffer *rb);
 
+static struct perf_aux_level level = { .driver_state = PERF_AUX_DRIVER_UNKNOWN };
 static struct perf_event *aux, *pauser, *resumer;
 
 /* Fields that mainline has in the buffer and in the event, and 6.1 hasn't. */
@@ -300,6 +301,7 @@ static int __init gate_bench_init(void)
 
 	refcount_set(&mainline.rb.refcount, 1);
 	aux->rb = &mainline.rb;
+	aux->aux_action.level = &level;
 	pauser->attr.aux_pause = 1;
 	resumer->attr.aux_resume = 1;
 	file = debugfs_create_file("gate_bench", 0400, NULL, NULL, &gate_bench_fops);
