@@ -147,6 +147,18 @@ static uint64_t sample_type_of(uint64_t id)
 	die("a record of an unknown event");
 }
 
+/* The record of an area that is written over has an offset modulo its size. Count instead. */
+static uint64_t written_before(const struct perf_file *file, const struct perf_part *part)
+{
+	const struct perf_part *last;
+
+	for (last = part; last-- > file->parts; ) {
+		if (part->cpu != -1 ? last->cpu == part->cpu : last->tid == part->tid)
+			return last->offset + last->size;
+	}
+	return 0;
+}
+
 /* Fields have the order of include/uapi/linux/perf_event.h. Read them from the end. */
 static void read_aux(struct perf_file *file, const struct aux_record *record)
 {
@@ -170,6 +182,8 @@ static void read_aux(struct perf_file *file, const struct aux_record *record)
 	field += 1 + !!(sample_type & PERF_SAMPLE_TIME) + !!(sample_type & PERF_SAMPLE_ID) +
 		 !!(sample_type & PERF_SAMPLE_STREAM_ID);
 	part->cpu = sample_type & PERF_SAMPLE_CPU ? (int32_t)*field : -1;
+	if (part->flags & PERF_AUX_FLAG_OVERWRITE)
+		part->offset = written_before(file, part);
 }
 
 /* perf pads the data of a record; the next record begins where the padding does. */
