@@ -206,6 +206,9 @@ static u64 tm_unclaimed(struct tm_cpu *cpu, void *arg)
  * has no cause, and hardware has no such NMI. If the driver's handler finds an overflow in
  * it, that is all that this NMI has, and the kernel doesn't expect another one.
  *
+ * Overflows of counters are left out: how the kernel tells which NMIs come back to back is
+ * a guess, and in a storm of NMIs from several sources it guesses wrong.
+ *
  * Otherwise another NMI may have come between the decision to send one and the model's
  * own NMI, which then belongs to nobody. Errs towards swallowing one unknown NMI, which
  * is not an interrupt of the model, per NMI that the model has sent.
@@ -215,7 +218,7 @@ static int tm_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 	struct tm_watch *watch = this_cpu_ptr(&tm_watch);
 
 	if (watch->owed) {
-		if (!watch->after_lone)
+		if (watch->owed & ~TM_COUNTER_MASK && !watch->after_lone)
 			tm_run(tm_unclaimed, &watch->owed);
 		return NMI_HANDLED;
 	}
