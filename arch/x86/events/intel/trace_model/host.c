@@ -34,8 +34,9 @@
  * @poked: an NMI that makes the CPU update its counters is on its way
  * @in_poke: its handler runs
  * @owed: causes of the interrupt if the last NMI is it: a driver has to claim it
+ * @ip: where the last NMI came
  * @lone: the last NMI has no cause that the model knows
- * @after_lone: nor had the one before it
+ * @excess: it came back to back with NMIs of which one has no such cause
  * @stray: an NMI is on its way whose cause another one may have handled
  * @arm: runs on the CPU, queues @start on another one
  * @start: runs on the other CPU, starts @timer
@@ -48,8 +49,9 @@ struct tm_watch {
 	bool		poked;
 	bool		in_poke;
 	u64		owed;
+	unsigned long	ip;
 	bool		lone;
-	bool		after_lone;
+	bool		excess;
 	bool		stray;
 	struct irq_work	arm;
 	struct irq_work	start;
@@ -183,8 +185,9 @@ static int tm_nmi(unsigned int cmd, struct pt_regs *regs)
 
 	watch->owed = tm_run(tm_arrive, NULL);
 	tm_run(tm_end_skid, NULL);
-	watch->after_lone = watch->lone;
+	watch->excess = regs->ip == watch->ip && (watch->excess || watch->lone);
 	watch->lone = !poked && !watch->owed;
+	watch->ip = regs->ip;
 
 	return poked && !watch->owed ? NMI_HANDLED : NMI_DONE;
 }
@@ -202,12 +205,11 @@ static u64 tm_unclaimed(struct tm_cpu *cpu, void *arg)
  * Nobody has claimed this NMI. If it is the interrupt, that is an error: it would be
  * an unknown NMI on hardware.
  *
- * One case is none. The NMI before may be that of a poke that an earlier NMI has done. It
- * has no cause, and hardware has no such NMI. If the driver's handler finds an overflow in
- * it, that is all that this NMI has, and the kernel doesn't expect another one.
- *
- * Overflows of counters are left out: how the kernel tells which NMIs come back to back is
- * a guess, and in a storm of NMIs from several sources it guesses wrong.
+ * One case is none. The NMI of a poke that an earlier NMI has done has no cause, and
+ * hardware has no such NMI. If the driver's handler finds an overflow in it, the kernel
+ * counts one cause for one NMI, and doesn't expect that the interrupt of this overflow has
+ * nothing to do. That NMI may find the next overflow, and so on, as long as they come back
+ * to back: as for the kernel, that is at the same place.
  *
  * Otherwise another NMI may have come between the decision to send one and the model's
  * own NMI, which then belongs to nobody. Errs towards swallowing one unknown NMI, which
@@ -218,7 +220,7 @@ static int tm_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 	struct tm_watch *watch = this_cpu_ptr(&tm_watch);
 
 	if (watch->owed) {
-		if (watch->owed & ~TM_COUNTER_MASK && !watch->after_lone)
+		if (!watch->excess)
 			tm_run(tm_unclaimed, &watch->owed);
 		return NMI_HANDLED;
 	}
