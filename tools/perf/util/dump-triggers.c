@@ -24,7 +24,7 @@
 #include "trigger-socket.h"
 
 /*
- * So often the kernel's buffers are read. An event is in the engine after one period at
+ * So often the kernel's buffers are read, and the socket is served. An event is in the engine after one period at
  * most, and known to be complete after another one.
  */
 #define PERIOD_NS	(100 * NSEC_PER_MSEC)
@@ -168,12 +168,12 @@ int dump_triggers__add(struct dump_triggers **triggers, const char *str)
 
 int dump_triggers__set_socket(struct dump_triggers **triggers, const char *str)
 {
-	int err = get_triggers(triggers);
+	int err = str || *triggers ? get_triggers(triggers) : 0;
 
-	if (err)
+	if (err || !*triggers)
 		return err;
 	trigger_socket_opts__exit(&(*triggers)->socket_opts);
-	return trigger_socket_opts__parse(&(*triggers)->socket_opts, str);
+	return str ? trigger_socket_opts__parse(&(*triggers)->socket_opts, str) : 0;
 }
 
 void dump_triggers__delete(struct dump_triggers *triggers)
@@ -300,12 +300,7 @@ int dump_triggers__prepare(struct dump_triggers *triggers, struct evlist *evlist
 
 int dump_triggers__poll(const struct dump_triggers *triggers)
 {
-	int err = evlist__add_wakeup_eventfd(triggers->evlist, triggers->timer);
-
-	if (err >= 0 && triggers->socket)
-		err = evlist__add_wakeup_eventfd(triggers->evlist,
-						 trigger_socket__fd(triggers->socket));
-	return err;
+	return evlist__add_wakeup_eventfd(triggers->evlist, triggers->timer);
 }
 
 static int process_sample(struct dump_triggers *triggers, union perf_event *event)
@@ -433,8 +428,8 @@ static void print_socket_stats(const struct trigger_socket *socket)
 {
 	struct trigger_socket_stats stats = trigger_socket__stats(socket);
 
-	fprintf(stderr, "[ perf record: Trigger socket: %" PRIu64 " requests, %" PRIu64
-			" refused, %" PRIu64 " more came too often ]\n",
+	fprintf(stderr, "[ perf record: Trigger socket: %" PRIu64 " requests granted, %" PRIu64
+			" refused, %" PRIu64 " too many of one user ]\n",
 		stats.acked, stats.nacked, stats.too_many);
 }
 

@@ -24,7 +24,7 @@ struct ring_dump;
  * Return 0, or -errno after a message.
  */
 int dump_triggers__add(struct dump_triggers **triggers, const char *str);
-/* Likewise that of --trigger-socket */
+/* Likewise that of --trigger-socket; NULL: no socket */
 int dump_triggers__set_socket(struct dump_triggers **triggers, const char *str);
 void dump_triggers__delete(struct dump_triggers *triggers);
 
@@ -38,8 +38,8 @@ int dump_triggers__prepare(struct dump_triggers *triggers, struct evlist *evlist
 			   struct ring_dump *dump);
 
 /*
- * Have perf poll for the timer, after which the kernel's buffers are due to be read, and
- * for the socket. Return a negative value if that fails.
+ * Have perf poll for the timer, after which the kernel's buffers are due to be read, and the
+ * socket to be served. Return a negative value if that fails.
  */
 int dump_triggers__poll(const struct dump_triggers *triggers);
 

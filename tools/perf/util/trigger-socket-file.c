@@ -98,7 +98,10 @@ void trigger_socket_opts__exit(struct trigger_socket_opts *opts)
 
 /* ---- the file */
 
-/* Did a perf leave it that was killed? Then nobody accepts connections to it. */
+/*
+ * Is it the file of a perf that was killed? Then nobody listens. (Nor does a perf that is
+ * just starting: of two that start at once with one path, the first can lose its file.)
+ */
 static bool is_stale(const struct sockaddr_un *addr)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -140,11 +143,13 @@ static int make_file(struct trigger_socket_file *file, const struct sockaddr_un 
 	umask(mask);
 	if (err)
 		return err;
-	file->path = strdup(addr->sun_path);
-	if (!file->path)
-		unlink(addr->sun_path);
-	if (!file->path || lstat(addr->sun_path, &st))
+	if (lstat(addr->sun_path, &st))
 		return -errno;
+	file->path = strdup(addr->sun_path);
+	if (!file->path) {
+		unlink(addr->sun_path);
+		return -ENOMEM;
+	}
 	file->dev = st.st_dev;
 	file->ino = st.st_ino;
 	return 0;

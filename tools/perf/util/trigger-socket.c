@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A socket on which programs fire a trigger of perf record -M; see trigger-socket.h */
 #include <ctype.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <linux/kernel.h>
 #include <linux/zalloc.h>
@@ -25,10 +25,9 @@ struct client {
 	char		line[DUMP_TRIGGER_MAX_NAME + 1];
 };
 
-/* @clients: @nr of them, the oldest first. @epoll: of them and of @file. */
+/* @clients: @nr of them, the oldest first */
 struct trigger_socket {
 	struct trigger_socket_file	file;
-	int				epoll;
 	trigger_socket_asked_t		asked;
 	void				*priv;
 	struct client			clients[TRIGGER_SOCKET_CLIENTS];
@@ -36,13 +35,6 @@ struct trigger_socket {
 	struct uid_rate			rate;
 	struct trigger_socket_stats	stats;
 };
-
-static int watch(struct trigger_socket *sock, int fd)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-
-	return epoll_ctl(sock->epoll, EPOLL_CTL_ADD, fd, &event);
-}
 
 struct trigger_socket *trigger_socket__new(const struct trigger_socket_opts *opts,
 					   trigger_socket_asked_t asked, void *priv)
@@ -55,16 +47,11 @@ struct trigger_socket *trigger_socket__new(const struct trigger_socket_opts *opt
 	}
 	sock->asked = asked;
 	sock->priv = priv;
-	sock->epoll = -1;
-	if (trigger_socket_file__open(&sock->file, opts))
-		goto error;
-	sock->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (sock->epoll >= 0 && !watch(sock, sock->file.fd))
-		return sock;
-	pr_err("Failed to poll --trigger-socket: %m\n");
-error:
-	trigger_socket__delete(sock);
-	return NULL;
+	if (trigger_socket_file__open(&sock->file, opts)) {
+		trigger_socket__delete(sock);
+		return NULL;
+	}
+	return sock;
 }
 
 void trigger_socket__delete(struct trigger_socket *sock)
@@ -75,15 +62,8 @@ void trigger_socket__delete(struct trigger_socket *sock)
 		return;
 	for (i = 0; i < sock->nr; i++)
 		close(sock->clients[i].fd);
-	if (sock->epoll >= 0)
-		close(sock->epoll);
 	trigger_socket_file__close(&sock->file);
 	free(sock);
-}
-
-int trigger_socket__fd(const struct trigger_socket *sock)
-{
-	return sock->epoll;
 }
 
 struct trigger_socket_stats trigger_socket__stats(const struct trigger_socket *sock)
@@ -132,7 +112,8 @@ static void serve_line(struct trigger_socket *sock, struct client *client, u64 n
 		reply(client, "nack", "too many requests of this user: try again later");
 		return;
 	}
-	why = sock->asked(sock->priv, client->line, &client->peer);
+	why = strlen(client->line) < client->used ? "the line isn't text" :
+	      sock->asked(sock->priv, client->line, &client->peer);
 	if (why) {
 		sock->stats.nacked++;
 		log_refusal(client, why);
@@ -162,7 +143,7 @@ static bool serve_client(struct trigger_socket *sock, struct client *client, u64
 	ssize_t n = recv(client->fd, client->line + client->used,
 			 sizeof(client->line) - client->used, MSG_DONTWAIT);
 
-	/* What fails has no line in time */
+	/* An error is like nothing to read: the deadline ends it */
 	client->used += max_t(ssize_t, n, 0);
 	if (has_line(client, !n))
 		serve_line(sock, client, now);
@@ -200,13 +181,14 @@ static void add_client(struct trigger_socket *sock, int fd, u64 now)
 	struct client client = { .fd = fd, .deadline = now + TRIGGER_SOCKET_TIME };
 	socklen_t size = sizeof(client.peer);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &client.peer, &size) || watch(sock, fd)) {
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &client.peer, &size)) {
 		pr_debug("Failed to accept a program on the trigger socket: %m\n");
 		close(fd);
 		return;
 	}
 	if (sock->nr == TRIGGER_SOCKET_CLIENTS) {
-		refuse(sock, &sock->clients[0], now, "too many programs are connected");
+		if (!serve_client(sock, &sock->clients[0], now))
+			refuse(sock, &sock->clients[0], now, "too many programs are connected");
 		remove_client(sock, 0);
 	}
 	sock->clients[sock->nr++] = client;
@@ -224,10 +206,7 @@ static void serve_clients(struct trigger_socket *sock, u64 now)
 	}
 }
 
-/*
- * In a flood, so many each time: between two times the kernel's buffers are read. As there
- * is room for so many, each that has its line ready is served.
- */
+/* Accept no more than there is room for, so that a flood doesn't keep perf from its work */
 void trigger_socket__serve(struct trigger_socket *sock, u64 now)
 {
 	unsigned int i;
@@ -235,8 +214,11 @@ void trigger_socket__serve(struct trigger_socket *sock, u64 now)
 
 	for (i = 0; i < TRIGGER_SOCKET_CLIENTS; i++) {
 		fd = accept4(sock->file.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (fd < 0)
+		if (fd < 0) {
+			if (errno != EAGAIN)
+				pr_debug("Failed to accept a program on the trigger socket: %m\n");
 			break;
+		}
 		add_client(sock, fd, now);
 	}
 	serve_clients(sock, now);

@@ -12,7 +12,8 @@
  *
  * perf never waits for a program: nothing blocks, a program has TRIGGER_SOCKET_TIME for its
  * line, and if TRIGGER_SOCKET_CLIENTS are connected, the oldest makes room for the next. A
- * user has a bucket of requests (uid-rate.h). Bad requests are answered and logged.
+ * user has a bucket of requests (uid-rate.h). Bad requests are answered, and logged within
+ * the same rate.
  *
  * Not for several threads.
  */
@@ -56,19 +57,23 @@ typedef const char *(*trigger_socket_asked_t)(void *priv, const char *name,
 /**
  * trigger_socket__new - Make the file, and listen
  *
- * A file that a perf has left that was killed is replaced. Return NULL after a message.
+ * The file of a perf that was killed is replaced. Return NULL after a message.
  */
 struct trigger_socket *trigger_socket__new(const struct trigger_socket_opts *opts,
 					   trigger_socket_asked_t asked, void *priv);
 /* Remove the file, if it is still this one */
 void trigger_socket__delete(struct trigger_socket *sock);
 
-/* Poll this fd: it is readable if there is something to serve */
-int trigger_socket__fd(const struct trigger_socket *sock);
-/* Answer those that have a line, and close those that take too long. Doesn't block. */
+/*
+ * Answer those that have a line, and close those that take too long. Doesn't block. Call it
+ * at intervals: if perf were woken up for each connection, programs could keep it busy.
+ */
 void trigger_socket__serve(struct trigger_socket *sock, u64 now);
 
-/* How many requests were answered with ack and with nack, and for how many it was too early */
+/*
+ * How many requests were granted, were refused, and were too many of one user. All but the
+ * first get nack.
+ */
 struct trigger_socket_stats {
 	u64	acked;
 	u64	nacked;

@@ -214,7 +214,7 @@ test_socket() {
 	fi
 	if ! stop || ! fired app 1 || ! fired often 0 ||
 	   ! grep -q "refused 'none' of process .*: there is no such" "$dir/log" ||
-	   ! grep -q 'Trigger socket: [12] requests, 2 refused' "$dir/log" ||
+	   ! grep -q 'Trigger socket: [12] requests granted, 2 refused' "$dir/log" ||
 	   ! reasons "$data" | grep -q 'trigger app: socket: process' || [ -e "$socket" ]; then
 		fail "A program that asks" "not as it should be at the end"
 		return
@@ -375,6 +375,8 @@ test_refused() {
 		refused 'need -M' --trigger 'x:cpu-clock' &&
 		refused 'need -M' --trigger-socket "$socket" &&
 		refused 'add --trigger-socket' -M 1M --trigger 'x:socket' &&
+		refused 'add --trigger-socket' -M 1M --trigger 'x:socket' \
+			--trigger-socket "$socket" --no-trigger-socket &&
 		refused 'add --trigger NAME:socket' -M 1M --trigger-socket "$socket" &&
 		refused 'no group' -M 1M --trigger 'x:socket' \
 			--trigger-socket "$socket,group=no:" &&
