@@ -42,7 +42,7 @@ struct perf_event;
  *
  * When no context is busy, @done equals @request but for requests of other CPUs that
  * were left to this one. The requests that are neither in @executed nor left were
- * superseded by a later one: (@done >> 1) - @executed.
+ * superseded by a later one: (@done >> %PERF_AUX_REQUEST_SHIFT) - @executed.
  */
 struct perf_aux_level {
 	unsigned long	request;
@@ -57,7 +57,8 @@ struct perf_aux_level {
  * @level: level of the trace; %NULL if the PMU has no AUX area. Doesn't change once
  *	   the event is in a context
  * @depth: nesting depth of the contexts that are busy with the trace. Accessed as
- *	   the fields of the level are, but by wakers too: theirs is always 0
+ *	   perf_aux_level::done is. The CPU of a waker reads it, too, of an event that
+ *	   isn't on the hardware: then it is 0
  */
 struct perf_aux_action {
 	struct perf_aux_level	*level;

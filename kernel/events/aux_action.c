@@ -89,13 +89,14 @@
  * event had been off and on again on one CPU.
  *
  * The exception is a gate that perf_tp_event() delivers to a task that isn't current:
- * wakeups of the task. On kernels where it overflows (where perf_swevent_event()
- * wants an active event, it only counts) that is on the waker's CPU, and the task's
- * AUX area event isn't on the hardware there. So it stores its request and leaves it.
+ * wakeups of the task. Where perf_swevent_event() requires an active event, such a gate
+ * only counts. On other kernels it overflows on the waker's CPU, where the task's AUX
+ * area event isn't on the hardware. So it stores its request and leaves it.
  * The request may hit the CPU on which the task runs at any place. For the contexts
  * of that CPU it is a request by an NMI that doesn't act itself. They execute it at
  * their next look: in a gate or in a section, at the latest when the task is put on
- * a CPU again. A task that is woken runs next, or is about to sleep and doesn't.
+ * a CPU again. A task that is woken is put on a CPU later. One that is woken before it has
+ * gone to sleep stays on its CPU, and the next gate or section there executes the request.
  *
  * No gates in this code
  * =====================

@@ -15,17 +15,19 @@
  * space wants, for that event and for all that were inherited from it. So a child that
  * is forked meanwhile begins paused, and needs nothing to be copied.
  *
- * perf_event::aux_kept_stopped says of each event that it would have been started, or
- * go on, but for that. It is accessed with the lock of the context held or on the CPU
+ * perf_event::aux_kept_stopped says of each event whether it is stopped because user
+ * space has paused it. It is accessed with the lock of the context held or on the CPU
  * where the event is active, with interrupts disabled.
  *
  * Each event is made to follow:
  *
  *   - one that is active, by event_function_call(): on its CPU, and synchronously;
- *   - one that is not active has no transaction. When it is scheduled in, and whenever
- *     the core would start it, it reads aux_user_paused (perf_aux_may_start()). It
- *     holds the lock of its context then, as does event_function_call(): either it
- *     reads the new value, or it is active when that lock is taken;
+ *   - one that is not active has no transaction. event_sched_in() reads
+ *     aux_user_paused (perf_aux_may_start()) with the lock of the context held, which
+ *     event_function_call() takes, too: either the new value is read, or the event is
+ *     active when event_function_call() has the lock;
+ *   - where else the core starts an event, it is active. That runs on its CPU with
+ *     interrupts disabled, as event_function_call() does;
  *   - one that exits is stopped by its exit. event_function_call() finds that it is
  *     gone only after that;
  *   - one that is being inherited is in the list of children, or is added to it with
@@ -45,7 +47,7 @@
 #include "aux_total.h"
 
 /**
- * perf_aux_user_pause - note that user space pauses or resumes an AUX area event
+ * perf_aux_set_user_paused - note that user space pauses or resumes an AUX area event
  * @event: event that user space has opened
  * @pause: argument of the ioctl: 1 pause, 0 resume
  *
@@ -54,7 +56,7 @@
  * Context: holds the mutex of the event's context.
  * Return: 0, -EOPNOTSUPP (the PMU has no AUX area), -EINVAL (another argument).
  */
-int perf_aux_user_pause(struct perf_event *event, unsigned long pause)
+int perf_aux_set_user_paused(struct perf_event *event, unsigned long pause)
 {
 	if (!has_aux(event))
 		return -EOPNOTSUPP;
@@ -68,18 +70,18 @@ int perf_aux_user_pause(struct perf_event *event, unsigned long pause)
 }
 
 /*
- * Nobody else writes to the control page's fields: the transaction has ended, another
- * one of this area would need the same hardware, and while this CPU is here, the area
- * isn't unmapped (perf_pmu_output_stop() waits for this CPU).
+ * If the driver's ->stop() has ended the transaction, nobody else writes to the control
+ * page's fields: another transaction of this area would need the same hardware, and while
+ * this CPU is here, the area isn't unmapped (perf_pmu_output_stop() waits for this CPU).
  */
 static void aux_publish_paused(struct perf_event *event)
 {
-	struct perf_buffer *rb = ring_buffer_get(event->parent ?: event);
+	struct perf_buffer *rb = ring_buffer_get(event);
 
 	if (!rb)
 		return;
 
-	if (atomic_read(&rb->aux_mmap_count))
+	if (atomic_read(&rb->aux_mmap_count) && !READ_ONCE(rb->aux_nest))
 		perf_aux_publish(rb, PERF_AUX_STATE_PAUSED);
 	ring_buffer_put(rb);
 }

@@ -8,7 +8,7 @@
 
 #include <linux/perf_event.h>
 
-int perf_aux_user_pause(struct perf_event *event, unsigned long pause);
+int perf_aux_set_user_paused(struct perf_event *event, unsigned long pause);
 void perf_aux_follow_user(struct perf_event *event);
 
 /* Has user space paused this event? Its children are paused with it. */
@@ -20,7 +20,8 @@ static inline bool perf_aux_user_paused(struct perf_event *event)
 }
 
 /*
- * May the event start now? If not, perf_aux_follow_user() starts it later.
+ * May the event start now? The answer is kept in aux_kept_stopped: if it is no,
+ * perf_aux_follow_user() starts the event later. So call it only to act on it.
  *
  * Context: interrupts disabled, the CPU that @event is scheduled on, or holding the
  * lock of its context.

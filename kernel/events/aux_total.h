@@ -44,10 +44,16 @@
  * Writers
  * =======
  *
- * perf_buffer::aux_nest lets in one transaction at a time, and all the fields are
- * written in one: after it began and before it ends. An NMI between W1 and W3 that
- * wanted to begin one would find it taken. So W1 to W3 don't nest, and perf_buffer has
- * the only copy that is read: user space may write to the control page.
+ * perf_buffer::aux_nest lets in one transaction at a time. The fields are written
+ *
+ *   - in a transaction: an NMI between W1 and W3 that wanted to begin another one
+ *     would find aux_nest taken;
+ *   - when the area is mapped, before a transaction can begin;
+ *   - when user space has paused the event, after its transaction has ended, see
+ *     aux_publish_paused().
+ *
+ * So W1 to W3 don't nest. User space may write to the control page, so the kernel
+ * keeps its own values in perf_buffer, and never reads them back.
  */
 #ifndef _KERNEL_EVENTS_AUX_TOTAL_H
 #define _KERNEL_EVENTS_AUX_TOTAL_H

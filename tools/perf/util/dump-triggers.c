@@ -24,8 +24,8 @@
 #include "trigger-socket.h"
 
 /*
- * So often the kernel's buffers are read, and the socket is served. An event is in the engine after one period at
- * most, and known to be complete after another one.
+ * How often the kernel's buffers are read, and the socket is served. An event is in the
+ * engine after one period at most, and known to be complete after another one.
  */
 #define PERIOD_NS	(100 * NSEC_PER_MSEC)
 

@@ -311,7 +311,7 @@ dumps_of_daemon() {
 }
 
 test_daemon() {
-	local options="--switch-output=signal --trigger app:socket --trigger-socket $socket"
+	options="--switch-output=signal --trigger app:socket --trigger-socket $socket"
 
 	mkdir "$dir/base"
 	cat > "$dir/daemon.conf" <<-END

@@ -52,6 +52,6 @@ struct attr {
 #define AUX_PAUSE		2
 #define AUX_RESUME		4
 
-#define IOC_PAUSE_AUX		_IOW('$', 0xf0, uint32_t)	/* PERF_EVENT_IOC_PAUSE_AUX */
+#define IOC_PAUSE_AUX		_IOW('$', 240, uint32_t)	/* PERF_EVENT_IOC_PAUSE_AUX */
 
 #endif
