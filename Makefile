@@ -15,7 +15,7 @@ unexport LINUX
 .PHONY: help compose export patches kernel perf demo deb deb-kernel shell bench bench-long \
 	check check-user check-vm check-model check-patches check-base check-topics \
 	check-builds check-commits check-deb check-deb-kernel check-debug check-long \
-	check-mutants check-recordings fuzz clean
+	check-mutants check-recordings hardware-report fuzz clean
 
 help:		## this list
 	@awk -F ':.*## *' '/^[a-z-]+:.*##/ { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -97,6 +97,9 @@ check-mutants: compose	## one-line faults in the series' code: do the tests find
 
 check-recordings: compose	## raw Intel PT of real processors: do our parsers accept it? (DIR=folder)
 	@lab/recordings/check $(if $(DIR),"$(DIR)")
+
+hardware-report: kernel perf	## for a machine with an Intel processor: tests and perf, packed
+	@lab/hardware-report/pack
 
 fuzz: compose	## random calls of perf, half an hour each with KASAN and with KCSAN (slow)
 	@lab/fuzz --minutes 30 debug kcsan

@@ -56,6 +56,14 @@ ignore_known_races='for f in ktime_get_raw_fast_ns do_nanosleep filemap_fault fi
 	echo "!$f" >/sys/kernel/debug/kcsan
 done'
 
+# The kernel's messages for problems. Each expression matches at the start of a
+# message, after the time stamp.
+splat_pattern='\] +((.*: )?(WARNING|BUG): |INFO: (task .* blocked|possible |trying to register|rcu)|'
+splat_pattern+='------------\[ cut here|kernel BUG at|Oops|general protection fault|Kernel panic|'
+splat_pattern+='rcu: INFO:|UBSAN:|ODEBUG:|refcount_t:|list_(add|del) corruption|Call Trace:|'
+splat_pattern+='DEBUG_LOCKS_WARN_ON|unregister_netdevice:|kmemleak:|stack segment:|'
+splat_pattern+='double fault|kobject.*tried to init|.*detected stall)'
+
 # run_again ARG... - lab/run ARG..., its output as it comes. The known fault of
 # QEMU's TCG (90) is no result: then a line says that what is above doesn't count, and
 # it runs again with one thread for all CPUs, twice at most.

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034  # used by the scripts that source it
-# Shared by the scripts of lab/trace-test; sourced, never run. $bin is where the
-# programs are.
+# Shared by tests of the lab; sourced, never run. $bin is where the programs of
+# lab/trace-test are.
 
 programs=(loops branches indirect returns recursion syscalls signals exec fork strings flags long)
 
@@ -35,6 +35,26 @@ single_step() {
 	[[ $1 != flags && $1 != bits32 ]] || expected=1
 	"$bin/step_list" "${command[@]}" >"$2" || status=$?
 	((status == expected)) || complain "step_list $1: exit status $status, not $expected"
+}
+
+# exits STATUS CMD... - the command must exit with it; what it prints goes into said.
+exits() {
+	local expected=$1 status=0
+
+	shift
+	"$@" >said 2>&1 || status=$?
+	((status == expected)) || {
+		sed 's/^/# /' said
+		complain "exit status $status, not $expected: $*"
+	}
+}
+
+# says WORDS - in what the last command of exits() printed
+says() {
+	grep -qF -- "$1" said || {
+		sed 's/^/# /' said
+		complain "not said: $1"
+	}
 }
 
 # tap NUMBER WHAT CMD... - runs a test; its output, if any, is the reason for a failure.
