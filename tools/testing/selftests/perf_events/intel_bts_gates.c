@@ -160,6 +160,8 @@ FIXTURE_SETUP(bts)
 
 FIXTURE_TEARDOWN(bts)
 {
+	if (has_model())
+		EXPECT_EQ(model_skid(0, 0), 0);
 	bts_close(_metadata, &self->gated);
 	rate_restore(&self->limit);
 }
@@ -293,11 +295,11 @@ TEST_F(bts, child_starts_paused)
 
 /*
  * Interrupts hand over data, also in the middle of windows. Not one record is lost or
- * rewound, whatever comes between two windows.
+ * rewound, whatever comes between two windows. The area is in pieces of one page.
  */
-TEST_F(bts, interrupts)
+static void interrupts(struct __test_metadata *_metadata, struct gated *gated,
+		       struct bts_trace *trace)
 {
-	struct gated *gated = &self->gated;
 	int i;
 
 	gated->spec.aux_pages = 8;
@@ -313,12 +315,26 @@ TEST_F(bts, interrupts)
 	}
 	disable_and_read(_metadata, gated);
 
-	EXPECT_EQ(self->trace.truncated, 0);
-	EXPECT_GE(self->trace.records, 30);
-	EXPECT_EQ(bts_trace_match(&self->trace, WINDOW_CALLS, gated->log,
-				  gated->nr, false), 60)
-		TH_LOG("%s", self->trace.error);
+	EXPECT_EQ(trace->truncated, 0);
+	EXPECT_GE(trace->records, 30);
+	EXPECT_EQ(bts_trace_match(trace, WINDOW_CALLS, gated->log, gated->nr, false), 60)
+		TH_LOG("%s", trace->error);
 	expect_exact(_metadata, gated);
+}
+
+TEST_F(bts, interrupts)
+{
+	interrupts(_metadata, &self->gated, &self->trace);
+}
+
+/* A page has room for half of its branches behind the threshold. */
+TEST_F(bts, late_interrupts)
+{
+	if (!has_model())
+		SKIP(return, "needs the model of the trace hardware");
+
+	ASSERT_EQ(model_skid(60, 1), 0);
+	interrupts(_metadata, &self->gated, &self->trace);
 }
 
 /* Stop without update, and start: in windows, and between them */
