@@ -23,13 +23,14 @@ static uint64_t now(void)
 
 int main(int argc, char **argv)
 {
-	uint64_t begin = now(), time, done = 0, rate, seconds;
+	uint64_t begin = now(), time, done = 0;
+	int rate, seconds;
 
 	if (argc != 3 || (rate = atoi(argv[1])) <= 0 || (seconds = atoi(argv[2])) <= 0) {
 		fputs("usage: pairs RATE SECONDS\n", stderr);
 		return EXIT_FAILURE;
 	}
-	while ((time = now() - begin) < seconds * 1000 * MS) {
+	while ((time = now() - begin) < seconds * 1000ULL * MS) {
 		uint64_t due = time / 1000 * rate / MS;
 
 		for (; done < due; done++)

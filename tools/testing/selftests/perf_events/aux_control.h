@@ -8,6 +8,7 @@
 #define _AUX_CONTROL_H
 
 #include <string.h>
+#include <unistd.h>
 #include <sys/ioctl.h>
 
 #include "aux_trace.h"
@@ -31,6 +32,26 @@ static inline void aux_control_read(const struct perf_event_mmap_page *page,
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	} while (ctl->seq & 1 ||
 		 __atomic_load_n(&page->aux_seq, __ATOMIC_RELAXED) != ctl->seq);
+}
+
+static inline __u64 total_of(const struct aux_group *group)
+{
+	struct aux_control ctl;
+
+	aux_control_read(group->page, &ctl);
+
+	return ctl.total;
+}
+
+/* Waits for it */
+static inline bool total_reaches(const struct aux_group *group, __u64 total)
+{
+	__u64 end = clock_ns() + 10000000000ULL;
+
+	while (total_of(group) < total && clock_ns() < end)
+		usleep(1000);
+
+	return total_of(group) >= total;
 }
 
 static inline int set_paused(const struct aux_group *group, unsigned long pause)

@@ -176,7 +176,7 @@ static void work(struct beacons *beacons, bool inside)
 	note(beacons, inside);
 }
 
-/* A window that begins on one CPU and ends on another, with CPU and back in between. */
+/* A window that begins on one CPU and ends on another, and moves there and back between. */
 static void wandering_window(struct beacons *beacons, const int *cpu, unsigned int round)
 {
 	unsigned int i;
@@ -319,8 +319,8 @@ TEST_F(aux_migrate, window_follows_the_task_under_nmis)
 
 static void child(struct beacons *beacons, const int *cpu, int generations)
 {
+	int status = 0;
 	pid_t pid;
-	int status;
 
 	work(beacons, false);
 	wander(beacons, cpu, 5);
@@ -331,12 +331,13 @@ static void child(struct beacons *beacons, const int *cpu, int generations)
 		if (!pid)
 			child(beacons, cpu, generations - 1);
 		work(beacons, true);
-		waitpid(pid, &status, 0);
+		if (pid < 0 || waitpid(pid, &status, 0) != pid)
+			_exit(1);
 		work(beacons, true);
 		soft_pause();
 	}
 	wander(beacons, cpu, 5);
-	_exit(0);
+	_exit(status != 0);
 }
 
 /* Parent and child are in windows of their own, which the other doesn't touch. */
@@ -357,6 +358,7 @@ TEST_F(aux_migrate, children_and_grandchildren_have_their_own)
 		pin_to_cpu(self->cpu[i % CPUS]);
 	}
 	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT_EQ(status, 0);
 	work(self->beacons, true);
 	soft_pause();
 	work(self->beacons, false);
@@ -389,6 +391,7 @@ TEST_F(aux_migrate, child_starts_running)
 	}
 	ASSERT_GT(pid, 0);
 	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT_EQ(status, 0);
 	pin_to_cpu(self->cpu[1]);
 	work(self->beacons, false);
 	read_traces(_metadata, self);

@@ -6,6 +6,7 @@
 #ifndef _AUX_MODEL_H
 #define _AUX_MODEL_H
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "aux_control.h"
@@ -20,12 +21,14 @@ static inline const char *lacks_counting(const char *pmu, __u64 config)
 	const char *missing = lacks_root();
 	struct aux_group group;
 
+	has_debugfs(MODEL_DIR "stats");		/* mounts it */
+
 	if (missing)
 		return missing;
 	if (pmu_type(pmu) < 0)
 		return "no such trace hardware, and no kernel parameter trace_model";
 	if (aux_group_open(&group, &spec))
-		return "the trace hardware is in use";
+		return errno == EBUSY ? "the trace hardware is in use" : NULL;
 	if (!group.page->cap_aux_total)
 		missing = "the kernel has no total of AUX areas";
 	aux_group_close(&group);

@@ -190,25 +190,6 @@ TEST_F(aux_pause, task_on_another_cpu)
 		pause_and_resume(_metadata, &self->trace, &self->group);
 }
 
-static __u64 total_of(const struct aux_group *group)
-{
-	struct aux_control ctl;
-
-	aux_control_read(group->page, &ctl);
-
-	return ctl.total;
-}
-
-static bool total_reaches(const struct aux_group *group, __u64 total)
-{
-	__u64 end = clock_ns() + 10000000000ULL;
-
-	while (total_of(group) < total && clock_ns() < end)
-		usleep(1000);
-
-	return total_of(group) >= total;
-}
-
 static bool sleeps(pid_t pid)
 {
 	__u64 end = clock_ns() + 10000000000ULL;
@@ -221,6 +202,22 @@ static bool sleeps(pid_t pid)
 		state = strrchr(text, ')');
 		if (state && state[2] == 'S')
 			return true;
+	} while (clock_ns() < end);
+
+	return false;
+}
+
+/* Has the child read what was written to its pipe, and gone to sleep again? */
+static bool ran(int go, pid_t child)
+{
+	__u64 end = clock_ns() + 10000000000ULL;
+	int left;
+
+	do {
+		if (ioctl(go, FIONREAD, &left))
+			return false;
+		if (!left)
+			return sleeps(child);
 	} while (clock_ns() < end);
 
 	return false;
@@ -242,8 +239,7 @@ TEST_F(aux_pause, task_that_sleeps)
 		ASSERT_EQ(set_paused(&self->group, 1), 0);
 		total = total_of(&self->group);
 		ASSERT_EQ(write(self->go, "", 1), 1);
-		usleep(5000);
-		ASSERT_TRUE(sleeps(self->child));
+		ASSERT_TRUE(ran(self->go, self->child));
 		EXPECT_EQ(total_of(&self->group), total);
 		ASSERT_EQ(set_paused(&self->group, 0), 0);
 		ASSERT_EQ(write(self->go, "", 1), 1);
@@ -336,6 +332,7 @@ TEST_F(aux_pause, exits)
 	}
 	EXPECT_GE(pauses, 100);
 	ASSERT_EQ(set_paused(&self->group, 1), 0);
+	EXPECT_GT(total_of(&self->group), 0);
 	expect_stable(_metadata, &self->trace, &self->group);
 }
 
@@ -405,6 +402,7 @@ TEST_F(aux_pause, gate_storm)
 	EXPECT_EQ(act.pending, 0);
 	EXPECT_EQ(aux_stat("total.protocol_errors"), 0);
 	EXPECT_GE(pauses, 100);
+	EXPECT_GT(total_of(&self->group), 0);
 }
 
 /* What else starts an event: none of it ends the pause. */

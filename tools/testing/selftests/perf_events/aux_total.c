@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,6 +36,7 @@ FIXTURE(aux_total)
 	struct aux_trace trace;
 	struct perf_records records;
 	int other_cpu;
+	pid_t child;
 };
 
 FIXTURE_VARIANT(aux_total)
@@ -76,6 +78,10 @@ FIXTURE_SETUP(aux_total)
 
 FIXTURE_TEARDOWN(aux_total)
 {
+	if (self->child > 0) {
+		kill(self->child, SIGKILL);
+		waitpid(self->child, NULL, 0);
+	}
 	aux_trace_free(&self->trace);
 	perf_records_free(&self->records);
 	aux_group_close(&self->group);
@@ -145,6 +151,7 @@ TEST_F(aux_total, mapped_again)
 		spin_ns(2 * WRAP_NS);
 		ASSERT_EQ(aux_group_disable(&self->group), 0);
 		expect_exact(_metadata, &self->trace, &self->group, variant->overwrite);
+		EXPECT_GT(self->trace.next_seq, 0);
 		aux_trace_free(&self->trace);
 		aux_group_unmap(&self->group);
 		ASSERT_EQ(aux_group_map(&self->group, &self->spec), 0)
@@ -190,7 +197,7 @@ static void run_child(void)
 	_exit(0);
 }
 
-/* Each child writes to the area of its parent. */
+/* Each child writes to the area of its parent. One runs after the other. */
 TEST_F(aux_total, inherited)
 {
 	int i;
@@ -203,11 +210,13 @@ TEST_F(aux_total, inherited)
 	ASSERT_EQ(aux_group_open(&self->group, &self->spec), 0);
 	ASSERT_EQ(aux_group_enable(&self->group), 0);
 	for (i = 0; i < 8; i++) {
-		if (!fork())
+		self->child = fork();
+		if (!self->child)
 			run_child();
+		ASSERT_GT(self->child, 0);
+		ASSERT_EQ(waitpid(self->child, NULL, 0), self->child);
+		self->child = 0;
 	}
-	while (wait(NULL) > 0)
-		;
 	ASSERT_EQ(aux_group_disable(&self->group), 0);
 	expect_exact(_metadata, &self->trace, &self->group, true);
 	EXPECT_GE(self->trace.next_seq * PACKET_SIZE, 8 * AREA_SIZE);
@@ -218,18 +227,19 @@ TEST_F(aux_total, redirected)
 {
 	struct aux_spec second = self->spec;
 	struct aux_group other;
-	pid_t pid;
+	__u64 total;
 
 	if (!variant->overwrite)
 		SKIP(return, "a full area stops the second");
 
-	pid = fork();
-	if (!pid) {
+	self->child = fork();
+	if (!self->child) {
 		for (;;)
 			sched_yield();
 	}
+	ASSERT_GT(self->child, 0);
 	self->spec.pid = 0;
-	second.pid = pid;
+	second.pid = self->child;
 	second.no_map = true;
 	ASSERT_EQ(aux_group_open(&self->group, &self->spec), 0);
 	ASSERT_EQ(aux_group_open(&other, &second), 0);
@@ -238,12 +248,13 @@ TEST_F(aux_total, redirected)
 	ASSERT_EQ(aux_group_enable(&self->group), 0);
 	ASSERT_EQ(aux_group_enable(&other), 0);
 	spin_ns(20 * WRAP_NS);
-	ASSERT_EQ(aux_group_disable(&other), 0);
 	ASSERT_EQ(aux_group_disable(&self->group), 0);
-	kill(pid, SIGKILL);
+	/* Now only the second one writes. */
+	total = total_of(&self->group);
+	EXPECT_TRUE(total_reaches(&self->group, total + PACKET_SIZE));
+	ASSERT_EQ(aux_group_disable(&other), 0);
 	expect_exact(_metadata, &self->trace, &self->group, true);
 	aux_group_close(&other);
-	waitpid(pid, NULL, 0);
 }
 
 /* A record for each transaction: the bytes that are left of it, and where they end. */
@@ -360,6 +371,7 @@ TEST_F(aux_total, page_is_not_trusted)
 		ASSERT_EQ(aux_group_disable(&self->group), 0);
 		expect_exact(_metadata, &self->trace, &self->group, variant->overwrite);
 	}
+	EXPECT_GT(self->trace.next_seq, 0);
 }
 
 TEST_HARNESS_MAIN

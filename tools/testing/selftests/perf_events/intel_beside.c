@@ -50,7 +50,7 @@ FIXTURE_SETUP(beside)
 {
 	memset(self, 0, sizeof(*self));
 	if (!variant->bts && lacks_pmu("intel_pt"))
-		SKIP(return, "no %s", lacks_pmu("intel_pt"));
+		SKIP(return, "%s", lacks_pmu("intel_pt"));
 	init(&self->gated, &self->pt, variant->bts ? &self->bts : NULL);
 	if (!setup_kind(_metadata, &self->gated, "nmi"))
 		return;
@@ -82,12 +82,13 @@ static void expect_branches(struct __test_metadata *_metadata, const struct gate
 
 /* --- CPU hotplug --- */
 
-static bool set_online(struct __test_metadata *_metadata, int cpu, bool online)
+static bool off_and_on(struct __test_metadata *_metadata, int cpu)
 {
 	/* The other tasks of the CPU leave it, and so does this one. */
 	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
-	if (cpu_set_online(cpu, online))
+	if (cpu_set_online(cpu, false))
 		SKIP(return false, "CPU %d can't be taken offline", cpu);
+	ASSERT_EQ(cpu_set_online(cpu, true), 0);
 
 	return true;
 }
@@ -105,8 +106,7 @@ static void hotplug(struct __test_metadata *_metadata, struct gated *gated, bool
 		windows(_metadata, gated, 5);
 		if (round & 1)
 			fire_tag(TAG_RESUME);
-		if (!set_online(_metadata, gated->cpu, false) ||
-		    !set_online(_metadata, gated->cpu, true))
+		if (!off_and_on(_metadata, gated->cpu))
 			return;
 		EXPECT_EQ(gated->ops->is_on(gated->cpu), 0);
 		gated_close(gated);
