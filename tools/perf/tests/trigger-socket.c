@@ -209,6 +209,7 @@ static int test_busy(void)
 /* What a killed perf has left is replaced, but nothing else */
 static int test_other_file(void)
 {
+	unsigned int fds = nr_fds();
 	struct trigger_socket *sock;
 	struct stat st;
 	int fd;
@@ -234,6 +235,7 @@ static int test_other_file(void)
 	CHECK(!socket_with(""));
 	CHECK(!lstat(addr.sun_path, &st) && S_ISREG(st.st_mode));
 	CHECK(!unlink(addr.sun_path));
+	CHECK(nr_fds() == fds);
 	return TEST_OK;
 }
 

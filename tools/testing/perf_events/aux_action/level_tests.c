@@ -2,6 +2,7 @@
 /* kernel/events/aux_level.c: who may share a level, and who gets which by inheritance. */
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
+#include <linux/slab.h>
 
 #include "../../../../kernel/events/aux_level.h"
 
@@ -178,10 +179,31 @@ static void inheritance(int shared, const char *what)
 		perf_aux_action_free(&events[i / NR][i % NR]);
 }
 
+/* Its siblings share a level; it has none, as its PMU has no AUX area. */
+static void inheritance_without_level(void)
+{
+	struct pmu no_aux = {};
+	struct perf_event_context ctx = { .task = &ctx };
+	struct perf_event parent = { .pmu = &no_aux }, other;
+	struct perf_event child = { .pmu = &no_aux, .parent = &parent };
+
+	open_event(&other, &ctx, 0);
+	other.parent = &other;
+	perf_aux_action_init(&child);
+	perf_aux_level_inherit(&child, &ctx);
+	tap_result(!child.aux_action.level, "an event without a level inherits none");
+	perf_aux_action_free(&child);
+	perf_aux_action_free(&other);
+}
+
 void level_tests(void)
 {
+	int before = slab_objects;
+
 	sharing();
 	inheritance(NR, "all");
 	inheritance(2, "two");
 	inheritance(0, "none");
+	inheritance_without_level();
+	tap_result(slab_objects == before, "each level is freed with its last event");
 }

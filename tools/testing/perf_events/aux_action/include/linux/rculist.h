@@ -3,6 +3,7 @@
 #define _PERF_EVENTS_LINUX_RCULIST_H
 
 #include <stddef.h>
+#include <stdlib.h>
 
 struct list_head {
 	struct list_head *next;
@@ -21,9 +22,16 @@ struct list_head {
 				      offsetof(__typeof__(*(pos)), member)));	\
 	     at_ = at_->next)
 
-#define list_for_each_entry_rcu(pos, head, member)	list_for_each_entry(pos, head, member)
+/* Critical sections of this file that are open. The list is walked in one only. */
+static int rcu_sections __attribute__((unused));
 
-#define rcu_read_lock()		do { } while (0)
-#define rcu_read_unlock()	do { } while (0)
+#define rcu_read_lock()		(rcu_sections++)
+#define rcu_read_unlock()	(rcu_sections--)
+
+#define list_for_each_entry_rcu(pos, head, member)			\
+	if (rcu_sections != 1)						\
+		abort();						\
+	else								\
+		list_for_each_entry(pos, head, member)
 
 #endif

@@ -4,8 +4,22 @@
 
 #include <stdlib.h>
 
-#define GFP_KERNEL			0
-#define kzalloc(size, flags)		calloc(1, size)
-#define kfree(pointer)			free(pointer)
+#define GFP_KERNEL	0
+
+/* What is allocated and not freed yet */
+int slab_objects __attribute__((weak));
+
+static inline void *kzalloc(size_t size, int flags)
+{
+	(void)flags;
+	__atomic_add_fetch(&slab_objects, 1, __ATOMIC_RELAXED);
+	return calloc(1, size);
+}
+
+static inline void kfree(void *pointer)
+{
+	__atomic_sub_fetch(&slab_objects, 1, __ATOMIC_RELAXED);
+	free(pointer);
+}
 
 #endif
