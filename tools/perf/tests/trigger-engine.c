@@ -147,6 +147,7 @@ static int test_parse_bad(void)
 		{ ":a:b", "'' is not a name" },
 		{ "a b:c", "'a b' is not a name" },
 		{ "../x:c", "'../x' is not a name" },
+		{ "!a:c", "'!a' is not a name" },
 		{ "01234567890123456789012345678901234567890", "is not a name" },
 		{ "n", "a condition is missing: n:EVENT" },
 		{ "n:", "an event is missing" },
@@ -181,8 +182,14 @@ static int test_parse_bad(void)
 
 static int test_parse_good(void)
 {
+	char error[256], longest[DUMP_TRIGGER_MAX_NAME + sizeof(":a")];
 	struct dump_trigger t;
-	char error[256];
+
+	memset(longest, 'n', DUMP_TRIGGER_MAX_NAME);
+	strcpy(longest + DUMP_TRIGGER_MAX_NAME, ":a");
+	CHECK(!dump_trigger__parse(&t, longest, error, sizeof(error)));
+	CHECK(strlen(t.name) == DUMP_TRIGGER_MAX_NAME);
+	dump_trigger__exit(&t);
 
 	CHECK(!dump_trigger__parse(&t, "by-hand_1:a", error, sizeof(error)));
 	CHECK(!strcmp(t.name, "by-hand_1") && !strcmp(t.condition, "a"));
@@ -200,6 +207,12 @@ static int test_parse_good(void)
 	CHECK(!dump_trigger__parse(&t, "s:p:f..p:f__return,longer=10ms", error, sizeof(error)));
 	CHECK(!strcmp(t.event, "p:f") && !strcmp(t.exit, "p:f__return"));
 	CHECK(t.longer == 10 * NSEC_PER_MSEC && !t.count && !t.within);
+	dump_trigger__exit(&t);
+
+	/* An error of before is none of this */
+	errno = ERANGE;
+	CHECK(!dump_trigger__parse(&t, "c:a,count=2,within=1s", error, sizeof(error)));
+	CHECK(t.count == 2);
 	dump_trigger__exit(&t);
 
 	/* Commas between slashes are the event's */
@@ -458,6 +471,25 @@ static int test_many_open(void)
 	return TEST_OK;
 }
 
+/* Then the oldest calls that aren't overdue, which are counted */
+static int test_more_open(void)
+{
+	struct trigger_engine *engine = engine_for(slow);
+	unsigned int i;
+
+	CHECK(engine);
+	for (i = 0; i < CALLS_MAX / 2; i++)
+		tell(engine, IN, i + 1, 1000);
+	tell(engine, TRIGGER_THREAD_ENDED, -2, 1200);
+	for (; i < CALLS_MAX / 2 + CALLS_MAX + 10; i++)
+		tell(engine, IN, i + 1, 1200);
+	trigger_engine__finish(engine);
+	CHECK(seen.nr == CALLS_MAX / 2);
+	CHECK(trigger_engine__stats(engine).forgotten == 10);
+	trigger_engine__delete(engine);
+	return TEST_OK;
+}
+
 /* A lost entry: the exit isn't that of the call before. The next call is seen again. */
 static int test_lost(void)
 {
@@ -610,7 +642,7 @@ static int test_count(void)
 	/* A sample of a counter stands for its period */
 	for (time = 2000; time < 2200; time += 40) {
 		counter.time = time;
-		trigger_engine__occurred(engine, &counter);
+		CHECK(!trigger_engine__occurred(engine, &counter));
 	}
 	trigger_engine__finish(engine);
 	CHECK(trigger_engine__nr_fired(trigger_engine__find(engine, "rate")) == 1);
@@ -640,6 +672,13 @@ static int test_window(void)
 	}
 	CHECK(!trigger_window__add(&window, time + within + 1, 5, within));
 	CHECK(window.nr == 1 && window.sum == 5);
+	trigger_window__exit(&window);
+
+	/* What leaves it takes its own weight along */
+	CHECK(!trigger_window__add(&window, 10, 5, 15));
+	CHECK(!trigger_window__add(&window, 20, 1, 15));
+	CHECK(!trigger_window__add(&window, 30, 1, 15));
+	CHECK(window.nr == 2 && window.sum == 2);
 	trigger_window__exit(&window);
 
 	/* All the same time: the oldest makes room */
@@ -823,6 +862,7 @@ static int test__trigger_engine(struct test_suite *test __maybe_unused,
 	CHECK(!test_open());
 	CHECK(!test_open_alone());
 	CHECK(!test_many_open());
+	CHECK(!test_more_open());
 	CHECK(!test_no_thread());
 	CHECK(!test_two_triggers());
 	CHECK(!test_lost());
