@@ -51,7 +51,6 @@ static const char *on_asked(void *priv, const char *name, const struct ucred *pe
 /* A socket with @terms behind its path, on which "app" can be asked for */
 static struct trigger_socket *socket_with(const char *terms)
 {
-	static char app[] = "app";
 	struct trigger_socket_opts opts;
 	struct trigger_socket *sock;
 	char str[256];
@@ -61,7 +60,7 @@ static struct trigger_socket *socket_with(const char *terms)
 	snprintf(str, sizeof(str), "%s%s", addr.sun_path, terms);
 	if (trigger_socket_opts__parse(&opts, str))
 		return NULL;
-	sock = trigger_socket__new(&opts, on_asked, app);
+	sock = trigger_socket__new(&opts, on_asked, (void *)"app");
 	trigger_socket_opts__exit(&opts);
 	return sock;
 }

@@ -153,7 +153,7 @@ FIXTURE_TEARDOWN(delivery)
 	EXPECT_EQ(model_ack("cpu"), 0);
 }
 
-static long long pmi_lost(void)
+static long long lost_interrupts(void)
 {
 	return model_stat("total.pmi_lost");
 }
@@ -191,10 +191,10 @@ static void interrupts(struct __test_metadata *_metadata, struct gated *gated, b
 	__u64 end = clock_ns() + 20000000000ULL;
 	unsigned int i;
 
-	for (i = 0; handed_over(gated, bts) < RECORDS || pmi_lost() < lost; i++) {
+	for (i = 0; handed_over(gated, bts) < RECORDS || lost_interrupts() < lost; i++) {
 		ASSERT_LT(clock_ns(), end)
-			TH_LOG("%lu AUX records, %lld interrupts lost", handed_over(gated, bts),
-			       pmi_lost());
+			TH_LOG("%lu AUX records, %lld lost PMIs", handed_over(gated, bts),
+			       lost_interrupts());
 		window(gated);
 		if (i % 5 == 4)
 			do_disable(gated);
@@ -207,7 +207,7 @@ TEST_F(delivery, gates_by_nmi)
 	struct gated *gated = &self->gated;
 	long long skids = model_stat("total.pmi_skids");
 	long long raised = model_stat("total.pmi_raised");
-	long long lost = pmi_lost() + variant->lost;
+	long long lost = lost_interrupts() + variant->lost;
 
 	if (variant->lost) {
 		self->counter = open_counter(gated->cpu);
