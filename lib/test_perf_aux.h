@@ -29,6 +29,7 @@ enum test_aux_stat {
 	TEST_AUX_RESUMES,
 	TEST_AUX_ON,
 	TEST_AUX_OFF,
+	TEST_AUX_REWINDS,
 	TEST_AUX_PACKETS,
 	TEST_AUX_TRUNCATED,
 	TEST_AUX_PARTIAL,
@@ -69,7 +70,7 @@ enum test_aux_point {
 	TICK_HELD, TICK_CLOSED, TICK_OFF, TICK_ENDED, TICK_BEGUN, TICK_ON,
 	TICK_RELEASED,
 	SNAPSHOT_HELD, SNAPSHOT_OFF, SNAPSHOT_COPIED, SNAPSHOT_ON, SNAPSHOT_RELEASED,
-	ENGINE_ON, ENGINE_WRITE, ENGINE_OFF,
+	ENGINE_ON, ENGINE_WRITE, ENGINE_OFF, ENGINE_REWIND,
 	TEST_AUX_NR_POINTS
 };
 
@@ -94,6 +95,20 @@ struct test_aux_buf {
 };
 
 /**
+ * struct test_aux_mark - a place in the area where a window begins
+ * @pos: offset of the next packet in the area
+ * @room: number of bytes that the engine may write from there
+ * @written: number of bytes that it has written
+ * @seq: number of packets in the area
+ */
+struct test_aux_mark {
+	unsigned long	pos;
+	unsigned long	room;
+	unsigned long	written;
+	u64		seq;
+};
+
+/**
  * struct test_aux_engine - model of the trace hardware
  * @on: it traces
  * @full: it reached the end of its room and has stopped
@@ -106,6 +121,7 @@ struct test_aux_buf {
  * @period: time between DATA packets
  * @next: time at which the next DATA packet is due
  * @tid: thread that ran when it was switched on
+ * @mark: where the current window began
  */
 struct test_aux_engine {
 	bool			on;
@@ -119,12 +135,15 @@ struct test_aux_engine {
 	u64			period;
 	u64			next;
 	pid_t			tid;
+	struct test_aux_mark	mark;
 };
 
 void test_aux_engine_load(struct test_aux_engine *engine, struct test_aux_buf *buf,
 			  unsigned long pos, unsigned long room);
 void test_aux_engine_on(struct test_aux_engine *engine, u8 why);
-void test_aux_engine_off(struct test_aux_engine *engine, u8 why);
+bool test_aux_engine_off(struct test_aux_engine *engine, u8 why);
+void test_aux_engine_mark(struct test_aux_engine *engine);
+void test_aux_engine_rewind(struct test_aux_engine *engine);
 void test_aux_engine_sync(struct test_aux_engine *engine);
 
 /*

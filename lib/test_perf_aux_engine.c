@@ -128,24 +128,58 @@ void test_aux_engine_on(struct test_aux_engine *engine, u8 why)
 
 NOKPROBE_SYMBOL(test_aux_engine_on);
 
-/* No effect if it is off already. */
-void test_aux_engine_off(struct test_aux_engine *engine, u8 why)
+/* No effect if it is off already. True if it was on. */
+bool test_aux_engine_off(struct test_aux_engine *engine, u8 why)
 {
+	bool was_on;
 	u64 now;
 
 	engine_enter(engine);
 	now = engine->clock();
 	engine_put_due(engine, now);
 	test_aux_point(ENGINE_OFF);
-	if (engine->on) {
+	was_on = engine->on;
+	if (was_on) {
 		engine_put(engine, TEST_PERF_AUX_STOP, why, now);
 		engine->on = false;
 		test_aux_count(TEST_AUX_OFF);
 	}
 	engine_exit(engine);
+
+	return was_on;
 }
 
 NOKPROBE_SYMBOL(test_aux_engine_off);
+
+/* It is off: note where the next window begins. */
+void test_aux_engine_mark(struct test_aux_engine *engine)
+{
+	engine->mark = (struct test_aux_mark) {
+		.pos = engine->pos,
+		.room = engine->room,
+		.written = engine->written,
+		.seq = engine->buf->seq,
+	};
+}
+
+NOKPROBE_SYMBOL(test_aux_engine_mark);
+
+/* It is off: go back to the mark, in the same transaction. */
+void test_aux_engine_rewind(struct test_aux_engine *engine)
+{
+	const struct test_aux_mark *mark = &engine->mark;
+
+	engine_enter(engine);
+	engine->pos = mark->pos;
+	test_aux_point(ENGINE_REWIND);
+	engine->room = mark->room;
+	engine->written = mark->written;
+	engine->buf->seq = mark->seq;
+	engine_exit(engine);
+	test_aux_count(TEST_AUX_REWINDS);
+}
+
+NOKPROBE_SYMBOL(test_aux_engine_rewind);
 
 /* Write all packets that are due. */
 void test_aux_engine_sync(struct test_aux_engine *engine)
