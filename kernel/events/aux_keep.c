@@ -85,11 +85,12 @@ bool perf_aux_window_begin(struct perf_event *event)
 {
 	struct perf_aux_keep *keep = &event->aux_keep;
 
-	if (!aux_keep_longer(event) || keep->overwrites)
+	/* Written in any case: an earlier window may have ended while there was no limit. */
+	keep->whole = aux_keep_longer(event) && !keep->overwrites;
+	if (!keep->whole)
 		return false;
 
 	keep->began = event->clock();
-	keep->whole = true;
 
 	return true;
 }
