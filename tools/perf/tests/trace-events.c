@@ -2,10 +2,10 @@
 /*
  * Files in the Trace Event format.
  *
- * Expected: what is written is there byte by byte, with exact times, and JSON whatever
- * bytes a name has. A file that isn't complete has another name, and one that fails
- * leaves nothing. A writer that rounds, that replaces a file unasked, or that leaves half
- * a file on a full disk, fails here.
+ * Expected: what is written is there byte by byte, with exact times, in order even where
+ * times are equal, and it is JSON whatever bytes a name has. A file that isn't complete
+ * has another name, and one that fails leaves nothing. A writer that rounds, that replaces
+ * a file unasked, or that leaves half a file on a full disk, fails here.
  */
 #include <errno.h>
 #include <signal.h>
@@ -36,7 +36,7 @@
 static char dir[64];
 static char path[80];
 
-static const struct trace_track track = { .pid = 1, .tid = 2 };
+static struct trace_track track = { .pid = 1, .tid = 2 };
 
 /* What the file has; an empty string if there is none */
 static const char *text_of(const char *name)
@@ -127,15 +127,15 @@ static int test_empty(void)
 
 /* One of each kind */
 static const char kinds[] = BEGIN
-	EVENT("M", "1", "0.000", "process_name", ",\"args\":{\"name\":\"p\"}") ","
-	EVENT("M", "2", "0.000", "thread_name", ",\"args\":{\"name\":\"t\\u000a\"}") ","
-	EVENT("B", "2", "0.001", "f", ",\"cat\":\"libc.so.6\"") ","
-	EVENT("E", "2", "1.999", "f", "") ","
-	EVENT("X", "2", "0.000", "s", ",\"dur\":0.000") ","
-	EVENT("X", "2", "1.000", "s", ",\"dur\":12.345" NOTE) ","
-	EVENT("i", "2", "-0.001", "m", ",\"s\":\"t\"") ","
-	EVENT("i", "2", "0.010", "m", ",\"s\":\"t\"" NOTE) ","
-	EVENT("C", "1", "0.100", "c", ",\"args\":{\"value\":18446744073709551615}")
+	EVENT("M", "1", "0.000000", "process_name", ",\"args\":{\"name\":\"p\"}") ","
+	EVENT("M", "2", "0.000000", "thread_name", ",\"args\":{\"name\":\"t\\u000a\"}") ","
+	EVENT("B", "2", "0.001000", "f", ",\"cat\":\"libc.so.6\"") ","
+	EVENT("E", "2", "1.999000", "f", "") ","
+	EVENT("X", "2", "0.000000", "s", ",\"dur\":0.000") ","
+	EVENT("X", "2", "1.000000", "s", ",\"dur\":12.345" NOTE) ","
+	EVENT("i", "2", "-0.001000", "m", ",\"s\":\"t\"") ","
+	EVENT("i", "2", "0.010000", "m", ",\"s\":\"t\"" NOTE) ","
+	EVENT("C", "1", "0.100000", "c", ",\"args\":{\"value\":18446744073709551615}")
 	END("1000");
 
 static int test_kinds(void)
@@ -160,9 +160,9 @@ static int test_kinds(void)
 
 /* The limit: a mark where it was reached, once, and the end of what had begun */
 static const char limited[] = BEGIN
-	EVENT("B", "2", "0.001", "f", ",\"cat\":\"d\"") ","
-	EVENT("i", "2", "0.002", LIMIT_REACHED, ",\"s\":\"g\"") ","
-	EVENT("E", "2", "0.004", "f", "")
+	EVENT("B", "2", "0.001000", "f", ",\"cat\":\"d\"") ","
+	EVENT("i", "2", "0.002000", LIMIT_REACHED, ",\"s\":\"g\"") ","
+	EVENT("E", "2", "0.004000", "f", "")
 	END("0");
 
 static int test_limit(void)
@@ -181,6 +181,49 @@ static int test_limit(void)
 	CHECK(!trace_events__finish(&events));
 	CHECK(!strcmp(text_of(path), limited));
 	CHECK(!unlink(path));
+	return TEST_OK;
+}
+
+/* Calls of the same time are in order for readers that sort; so are those before the origin */
+static const char ordered[] = BEGIN
+	EVENT("B", "2", "-0.001000", "a", ",\"cat\":\"d\"") ","
+	EVENT("B", "2", "-0.000999", "b", ",\"cat\":\"d\"") ","
+	EVENT("E", "2", "-0.000998", "b", "") ","
+	EVENT("B", "2", "0.005000", "c", ",\"cat\":\"d\"") ","
+	EVENT("E", "2", "0.005001", "c", "") ","
+	EVENT("E", "2", "0.005002", "a", "")
+	END("1000");
+
+static int test_order(void)
+{
+	struct trace_events events;
+
+	CHECK(!trace_events__open(&events, path, 1000, UINT64_MAX, false));
+	CHECK(!trace_events__begin(&events, &track, 999, "a", "d"));
+	CHECK(!trace_events__begin(&events, &track, 999, "b", "d"));
+	CHECK(!trace_events__end(&events, &track, 999, "b"));
+	CHECK(!trace_events__begin(&events, &track, 1005, "c", "d"));
+	CHECK(!trace_events__end(&events, &track, 1005, "c"));
+	CHECK(!trace_events__end(&events, &track, 1005, "a"));
+	CHECK(!trace_events__finish(&events));
+	CHECK(!strcmp(text_of(path), ordered));
+	CHECK(!unlink(path));
+	return TEST_OK;
+}
+
+/* More calls of the same time than the order has digits: the time stays what it is */
+static int test_order_max(void)
+{
+	struct trace_events events;
+	int i;
+
+	CHECK(!trace_events__open(&events, path, 0, UINT64_MAX, false));
+	for (i = 0; i < 1001; i++)
+		CHECK(!trace_events__end(&events, &track, 7, "f"));
+	CHECK(track.order == 999);
+	CHECK(!trace_events__begin(&events, &track, 8, "f", "d"));
+	CHECK(!track.order);
+	trace_events__abort(&events);
 	return TEST_OK;
 }
 
@@ -268,6 +311,8 @@ static int run(void)
 	CHECK(!test_empty());
 	CHECK(!test_kinds());
 	CHECK(!test_limit());
+	CHECK(!test_order());
+	CHECK(!test_order_max());
 	CHECK(!test_existing());
 	CHECK(!test_created_meanwhile());
 	CHECK(!test_no_dir());

@@ -7,12 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 #include <linux/compiler.h>
+#include <linux/kernel.h>
 #include <linux/time64.h>
 #include <linux/zalloc.h>
 #include "json-text.h"
 #include "trace-events.h"
 
 #define LIMIT_REACHED	"size limit of the file: the rest is missing"
+
+/* The order is three digits of the time */
+#define MAX_ORDER	999U
 
 /* The first error stays: what follows it is only its consequence */
 static void note_error(struct trace_events *events, bool failed)
@@ -54,15 +58,26 @@ static void put_time(struct trace_events *events, const char *key, const char *s
 	    ns % NSEC_PER_USEC);
 }
 
+/* The time with the order as further digits. Before the origin, later is nearer to 0. */
+static void put_ts(struct trace_events *events, u64 time, unsigned int order)
+{
+	if (time >= events->origin) {
+		put_time(events, "ts", "", time - events->origin);
+	} else if (!order) {
+		put_time(events, "ts", "-", events->origin - time);
+	} else {
+		put_time(events, "ts", "-", events->origin - time - 1);
+		order = MAX_ORDER + 1 - order;
+	}
+	put(events, "%03u", order);
+}
+
 static void put_event(struct trace_events *events, char phase, const struct trace_track *track,
-		      u64 time, const char *name)
+		      u64 time, unsigned int order, const char *name)
 {
 	put(events, "%s\n{\"ph\":\"%c\",\"pid\":%d,\"tid\":%d", events->nr++ ? "," : "", phase,
 	    track->pid, track->tid);
-	if (time < events->origin)
-		put_time(events, "ts", "-", events->origin - time);
-	else
-		put_time(events, "ts", "", time - events->origin);
+	put_ts(events, time, order);
 	put_text(events, "name", name);
 }
 
@@ -80,7 +95,7 @@ static int check_room(struct trace_events *events, const struct trace_track *tra
 		return events->err;
 	if (!events->full) {
 		events->full = true;
-		put_event(events, 'i', track, time, LIMIT_REACHED);
+		put_event(events, 'i', track, time, 0, LIMIT_REACHED);
 		put(events, ",\"s\":\"g\"");
 		end_event(events);
 	}
@@ -94,7 +109,7 @@ static int name_track(struct trace_events *events, const struct trace_track *tra
 
 	if (err)
 		return err;
-	put_event(events, 'M', track, events->origin, what);
+	put_event(events, 'M', track, events->origin, 0, what);
 	put_args(events, "name", name);
 	return end_event(events);
 }
@@ -112,24 +127,35 @@ int trace_events__name_thread(struct trace_events *events, const struct trace_tr
 	return name_track(events, track, "thread_name", name);
 }
 
-int trace_events__begin(struct trace_events *events, const struct trace_track *track, u64 time,
+/* A begin or an end, which is later than the last one of its track even at the same time */
+static void put_call(struct trace_events *events, char phase, struct trace_track *track, u64 time,
+		     const char *name)
+{
+	bool same = track->time == time;
+
+	track->order = same ? min(track->order + 1, MAX_ORDER) : 0;
+	track->time = time;
+	put_event(events, phase, track, time, track->order, name);
+}
+
+int trace_events__begin(struct trace_events *events, struct trace_track *track, u64 time,
 			const char *name, const char *category)
 {
 	int err = check_room(events, track, time);
 
 	if (err)
 		return err;
-	put_event(events, 'B', track, time, name);
+	put_call(events, 'B', track, time, name);
 	put_text(events, "cat", category);
 	return end_event(events);
 }
 
-int trace_events__end(struct trace_events *events, const struct trace_track *track, u64 time,
+int trace_events__end(struct trace_events *events, struct trace_track *track, u64 time,
 		      const char *name)
 {
 	if (events->err)
 		return events->err;
-	put_event(events, 'E', track, time, name);
+	put_call(events, 'E', track, time, name);
 	return end_event(events);
 }
 
@@ -140,7 +166,7 @@ int trace_events__slice(struct trace_events *events, const struct trace_track *t
 
 	if (err)
 		return err;
-	put_event(events, 'X', track, time, name);
+	put_event(events, 'X', track, time, 0, name);
 	put_time(events, "dur", "", duration);
 	if (note)
 		put_args(events, "note", note);
@@ -154,7 +180,7 @@ int trace_events__mark(struct trace_events *events, const struct trace_track *tr
 
 	if (err)
 		return err;
-	put_event(events, 'i', track, time, name);
+	put_event(events, 'i', track, time, 0, name);
 	put(events, ",\"s\":\"t\"");
 	if (note)
 		put_args(events, "note", note);
@@ -169,7 +195,7 @@ int trace_events__count(struct trace_events *events, int pid, u64 time, const ch
 
 	if (err)
 		return err;
-	put_event(events, 'C', &track, time, name);
+	put_event(events, 'C', &track, time, 0, name);
 	put(events, ",\"args\":{\"value\":%" PRIu64 "}", value);
 	return end_event(events);
 }

@@ -10,10 +10,15 @@
  *
  * - ts is a decimal number of microseconds, which they read as a double. Times of a
  *   realtime clock have too many digits for that, so all are relative to an origin.
- * - Every event has a ts, names of tracks as well: else speedscope refuses the file.
+ * - Every event has a ts, names of tracks as well: else older versions of speedscope
+ *   refuse the file.
  * - Many calls can have the same time, because the trace has a time only now and then.
  *   So calls are a begin and an end each, in the order in which they occur: a slice
  *   with a duration would leave it to the reader which of them is the outer one.
+ * - speedscope sorts begins and ends apart, and at equal times guesses by their names
+ *   which comes first. So ts has three digits below a nanosecond: of the begins and ends
+ *   of a track that have the same time, each is a picosecond later than the one before,
+ *   as far as 999. A double has these digits for 2.5 hours from the origin on.
  * - speedscope takes args for a part of the name, and an end must have the name of its
  *   begin. So calls have no args.
  *
@@ -52,10 +57,18 @@ struct trace_events {
 	int	err;
 };
 
-/* A row of the picture. Readers want a thread's number to be that of one process only. */
+/**
+ * struct trace_track - A row of the picture
+ * @pid:	its process
+ * @tid:	its number, which readers want to be that of one process only
+ * @time:	when the last call began or ended, 0: none has
+ * @order:	so many begins and ends of the same time came before that one, 999 at most
+ */
 struct trace_track {
-	int	pid;
-	int	tid;
+	int		pid;
+	int		tid;
+	u64		time;
+	unsigned int	order;
 };
 
 /**
@@ -91,17 +104,19 @@ int trace_events__name_thread(struct trace_events *events, const struct trace_tr
  *
  * Calls of a track nest, and have to come in the order in which they occur.
  */
-int trace_events__begin(struct trace_events *events, const struct trace_track *track, u64 time,
+int trace_events__begin(struct trace_events *events, struct trace_track *track, u64 time,
 			const char *name, const char *category);
 
 /* End the innermost call, of this name. It is written beyond the limit as well. */
-int trace_events__end(struct trace_events *events, const struct trace_track *track, u64 time,
+int trace_events__end(struct trace_events *events, struct trace_track *track, u64 time,
 		      const char *name);
 
 /**
  * trace_events__slice - Add a slice that is known as a whole
  * @duration: in nanoseconds
  * @note:     more about it, or NULL
+ *
+ * For tracks whose slices don't nest. Around calls, use begin and end.
  */
 int trace_events__slice(struct trace_events *events, const struct trace_track *track, u64 time,
 			u64 duration, const char *name, const char *note);
