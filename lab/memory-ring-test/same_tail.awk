@@ -6,7 +6,8 @@
 #
 # On each CPU the dump must be a run of the full recording's samples without a gap, equal
 # but for the times, up to the request. The two recordings read the clock one after the
-# other: at most a millisecond apart, if not interrupted. The ring must have dropped samples
+# other, and a busy host can stop the virtual CPU between the two. So the run is looked for
+# within a second; of several, the nearest in time counts. The ring must have dropped samples
 # of each CPU, unless late=1, for CPUs that are busy only at the end.
 
 function complain(message)
@@ -24,21 +25,27 @@ function same_run(cpu, from,    i)
 	return 0
 }
 
-function find_run(cpu,    i, differs, furthest, at)
+function distance(cpu, i,    d)
+{
+	d = full_time[cpu, i] - dump_time[cpu, 1]
+	return d < 0 ? -d : d
+}
+
+function find_run(cpu,    i, differs, furthest, at, nearest)
 {
 	for (i = 1; i <= recorded[cpu]; i++) {
-		if (full_time[cpu, i] < dump_time[cpu, 1] - 0.001)
+		if (distance(cpu, i) > 1 || nearest && distance(cpu, i) >= distance(cpu, nearest))
 			continue
-		if (full_time[cpu, i] > dump_time[cpu, 1] + 0.001)
-			break
 		differs = same_run(cpu, i)
-		if (!differs)
-			return i
-		if (differs > furthest) {
+		if (!differs) {
+			nearest = i
+		} else if (differs > furthest) {
 			furthest = differs
 			at = i + differs - 1
 		}
 	}
+	if (nearest)
+		return nearest
 	complain("CPU " cpu ": from sample " furthest + 0 " of " dumped[cpu] " on it differs:")
 	print "# full " full[cpu, at] "\n# dump " dump[cpu, furthest]
 	return 0
