@@ -47,7 +47,7 @@ class KernelTarget:
         return self.chosen
 
     def digest(self):
-        return digest_of(TESTS)
+        return digest_of(TESTS) + " ".join([*self.programs, *self.options])
 
     def prepare(self, workers):
         """Builds the kernel, and checks that the tests pass without a change."""
@@ -98,16 +98,23 @@ def build_kernel():
                     "\n".join([*mounts, f"'{LAB}/build-kernel' --name mutants"])], check=True)
 
 
+# Programs for both drivers, after those that find the most
+INTEL = ["intel_delivery", "intel_beside", "intel_exclusive", "intel_migrate",
+         "intel_addresses", "intel_rdpmc"]
+
 TARGETS = [
     KernelTarget("intel-pt", "arch/x86/events/intel/pt.c",
-                 ["intel_pt_gates", "intel_pt_levels", "intel_pt_modes", "intel_pt_inside"],
-                 ["--model"]),
+                 ["intel_pt_gates", "intel_pt_levels", "intel_pt_modes", "intel_pt_inside",
+                  "intel_pt_cases", "aux_pt_total", *INTEL],
+                 ["--model=pebs"]),
     KernelTarget("intel-bts", "arch/x86/events/intel/bts.c",
-                 ["intel_bts_gates", "intel_bts_inside"], ["--model"]),
+                 ["intel_bts_gates", "intel_bts_inside", "aux_bts_total", *INTEL],
+                 ["--model=pebs"]),
     KernelTarget("core", "kernel/events/core.c",
                  ["aux_action_errors", "aux_sched", "aux_migrate", "aux_gates",
                   "core_faults", "aux_faults",
                   "kernel_addresses", "nmi_addresses", "output_shared", "output_redirect",
-                  "aux_teardown"],
+                  "aux_teardown", "aux_total", "aux_overwrite", "aux_sample", "aux_pause",
+                  "sigtrap_threads", "remove_on_exec", "ring_aux", "ring_records", "mmap"],
                  ["--smp", "4"]),
 ]
