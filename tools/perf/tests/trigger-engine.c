@@ -450,6 +450,18 @@ static int test_open_alone(void)
 	return TEST_OK;
 }
 
+/* @nr calls of a thread each; the first CALLS_MAX / 2 are overdue when the others begin */
+static void open_calls(struct trigger_engine *engine, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < CALLS_MAX / 2; i++)
+		tell(engine, IN, i + 1, 1000);
+	tell(engine, TRIGGER_THREAD_ENDED, -2, 1200);
+	for (; i < nr; i++)
+		tell(engine, IN, i + 1, 1200);
+}
+
 /* Overdue calls make room first: their returns are of no interest */
 static int test_many_open(void)
 {
@@ -457,11 +469,7 @@ static int test_many_open(void)
 	unsigned int i;
 
 	CHECK(engine);
-	for (i = 0; i < CALLS_MAX / 2; i++)
-		tell(engine, IN, i + 1, 1000);
-	tell(engine, TRIGGER_THREAD_ENDED, -2, 1200);
-	for (; i < CALLS_MAX + 10; i++)
-		tell(engine, IN, i + 1, 1200);
+	open_calls(engine, CALLS_MAX + 10);
 	for (i = 0; i < CALLS_MAX + 10; i++)
 		tell(engine, OUT, i + 1, 1250);
 	trigger_engine__finish(engine);
@@ -475,14 +483,9 @@ static int test_many_open(void)
 static int test_more_open(void)
 {
 	struct trigger_engine *engine = engine_for(slow);
-	unsigned int i;
 
 	CHECK(engine);
-	for (i = 0; i < CALLS_MAX / 2; i++)
-		tell(engine, IN, i + 1, 1000);
-	tell(engine, TRIGGER_THREAD_ENDED, -2, 1200);
-	for (; i < CALLS_MAX / 2 + CALLS_MAX + 10; i++)
-		tell(engine, IN, i + 1, 1200);
+	open_calls(engine, CALLS_MAX / 2 + CALLS_MAX + 10);
 	trigger_engine__finish(engine);
 	CHECK(seen.nr == CALLS_MAX / 2);
 	CHECK(trigger_engine__stats(engine).forgotten == 10);

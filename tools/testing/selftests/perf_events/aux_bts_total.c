@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The total of an overwritten AUX area of Intel BTS. The judge is the model of the trace
+ * The total of an overwritten AUX area of Intel BTS. The reference is the model of the trace
  * hardware (kernel parameter trace_model), which counts the records that it writes; it
  * can also hold back interrupts. Without the model, it is the number of branches.
  *

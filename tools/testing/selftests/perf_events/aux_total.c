@@ -2,7 +2,7 @@
 /*
  * The total of an AUX area, in the control page: exact to the byte, consistent with
  * aux_head, whatever the area's mode, whoever writes to it, and however often it is
- * mapped. The judge is the stream of the test PMU: each of its packets has the number
+ * mapped. The reference is the test PMU's stream: each of its packets has the number
  * of packets written to the area before.
  *
  * Expected: each test passes. If a kernel counted the area's size for each transaction,
