@@ -29,6 +29,8 @@ enum test_aux_stat {
 	TEST_AUX_RESUMES,
 	TEST_AUX_ON,
 	TEST_AUX_OFF,
+	TEST_AUX_NO_ROOM,
+	TEST_AUX_REWINDS,
 	TEST_AUX_PACKETS,
 	TEST_AUX_TRUNCATED,
 	TEST_AUX_PARTIAL,
@@ -69,7 +71,7 @@ enum test_aux_point {
 	TICK_HELD, TICK_CLOSED, TICK_OFF, TICK_ENDED, TICK_BEGUN, TICK_ON,
 	TICK_RELEASED,
 	SNAPSHOT_HELD, SNAPSHOT_OFF, SNAPSHOT_COPIED, SNAPSHOT_ON, SNAPSHOT_RELEASED,
-	ENGINE_ON, ENGINE_WRITE, ENGINE_OFF,
+	ENGINE_ON, ENGINE_WRITE, ENGINE_OFF, ENGINE_REWIND,
 	TEST_AUX_NR_POINTS
 };
 
@@ -94,6 +96,22 @@ struct test_aux_buf {
 };
 
 /**
+ * struct test_aux_mark - a place in the area where a window begins
+ * @pos: offset of the next packet in the area
+ * @room: number of bytes that the engine may write from there
+ * @written: number of bytes that it has written
+ * @seq: number of packets in the area
+ * @full: there is no room for a window
+ */
+struct test_aux_mark {
+	unsigned long	pos;
+	unsigned long	room;
+	unsigned long	written;
+	u64		seq;
+	bool		full;
+};
+
+/**
  * struct test_aux_engine - model of the trace hardware
  * @on: it traces
  * @full: it reached the end of its room and has stopped
@@ -106,6 +124,7 @@ struct test_aux_buf {
  * @period: time between DATA packets
  * @next: time at which the next DATA packet is due
  * @tid: thread that ran when it was switched on
+ * @mark: where the current window began
  */
 struct test_aux_engine {
 	bool			on;
@@ -119,12 +138,15 @@ struct test_aux_engine {
 	u64			period;
 	u64			next;
 	pid_t			tid;
+	struct test_aux_mark	mark;
 };
 
 void test_aux_engine_load(struct test_aux_engine *engine, struct test_aux_buf *buf,
 			  unsigned long pos, unsigned long room);
 void test_aux_engine_on(struct test_aux_engine *engine, u8 why);
 void test_aux_engine_off(struct test_aux_engine *engine, u8 why);
+void test_aux_engine_mark(struct test_aux_engine *engine);
+void test_aux_engine_rewind(struct test_aux_engine *engine);
 void test_aux_engine_sync(struct test_aux_engine *engine);
 
 /*
@@ -138,6 +160,8 @@ void test_aux_engine_sync(struct test_aux_engine *engine);
  * @tick: timer in place of the interrupt that the hardware would raise
  * @open: there is a transaction, and the engine is set up for it. Cleared before
  *	  anything of that is undone: an AUX sample by NMI relies on it.
+ * @tracing: the trace is not paused; the engine may be off all the same: it is full, or its
+ *	     data is being handed over
  * @partial: the room is smaller than the space in the AUX area
  * @turnover: number of bytes after which data is handed over to the reader
  * @held: number of sections that are active, to check the contract
@@ -148,6 +172,7 @@ struct test_aux_cpu {
 	struct perf_output_handle	handle;
 	struct hrtimer			tick;
 	bool				open;
+	bool				tracing;
 	bool				partial;
 	unsigned long			turnover;
 	unsigned int			held;

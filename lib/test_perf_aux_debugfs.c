@@ -61,6 +61,7 @@ static const char * const test_aux_point_names[] = {
 	[ENGINE_ON]		= "engine-on",
 	[ENGINE_WRITE]		= "engine-write",
 	[ENGINE_OFF]		= "engine-off",
+	[ENGINE_REWIND]		= "engine-rewind",
 };
 
 #define TEST_AUX_RULES		4
@@ -253,6 +254,8 @@ static const char * const test_aux_stat_names[] = {
 	[TEST_AUX_RESUMES]		= "resumes",
 	[TEST_AUX_ON]			= "on",
 	[TEST_AUX_OFF]			= "off",
+	[TEST_AUX_NO_ROOM]		= "no_room",
+	[TEST_AUX_REWINDS]		= "rewinds",
 	[TEST_AUX_PACKETS]		= "packets",
 	[TEST_AUX_TRUNCATED]		= "truncated",
 	[TEST_AUX_PARTIAL]		= "partial",

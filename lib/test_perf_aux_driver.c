@@ -23,6 +23,9 @@
  *  2. The section leaves the engine in the state that perf_aux_action_hold() returned.
  *  3. A pause or resume switches the engine only. It doesn't change the AUX
  *     transaction, and does nothing if there is none.
+ *  4. A resume that switches the engine on begins a window, a pause that switches it off
+ *     ends one. perf_aux_window_end() may ask for the output to be put back to where the
+ *     window began.
  *
  * AUX samples are the exception: they may come by NMI at any place, also in a
  * section, a pause or a resume. test_aux_cpu::open and test_aux_engine::busy tell
@@ -123,8 +126,12 @@ static void test_aux_pause(struct perf_event *event)
 		return;
 
 	test_aux_point(PAUSE_ENTRY);
-	if (!event->hw.state)
+	if (!event->hw.state) {
 		test_aux_engine_off(&cpu->engine, TEST_PERF_AUX_BY_PAUSE);
+		if (cpu->tracing && perf_aux_window_end(event))
+			test_aux_engine_rewind(&cpu->engine);
+		cpu->tracing = false;
+	}
 	test_aux_point(PAUSE_EXIT);
 	WRITE_ONCE(cpu->acting, false);
 }
@@ -147,8 +154,12 @@ static void test_aux_resume(struct perf_event *event)
 		return;
 
 	test_aux_point(RESUME_ENTRY);
-	if (!event->hw.state)
+	if (!event->hw.state) {
+		if (!cpu->tracing && perf_aux_window_begin(event))
+			test_aux_engine_mark(&cpu->engine);
+		cpu->tracing = true;
 		test_aux_engine_on(&cpu->engine, TEST_PERF_AUX_BY_RESUME);
+	}
 	test_aux_point(RESUME_EXIT);
 	WRITE_ONCE(cpu->acting, false);
 }
@@ -206,6 +217,7 @@ static void test_aux_start(struct perf_event *event, int flags)
 		test_aux_point(START_BEGUN);
 		test_aux_open(cpu, event);
 		test_aux_point(START_ARMED);
+		cpu->tracing = !paused;
 		test_aux_set(cpu, paused, TEST_PERF_AUX_BY_START);
 		test_aux_point(START_ON);
 		hrtimer_start(&cpu->tick, ns_to_ktime(test_aux_tick_delay(cpu)),
@@ -295,6 +307,7 @@ static void test_aux_turnover(struct perf_event *event, struct test_aux_cpu *cpu
 
 	test_aux_point(TICK_BEGUN);
 	test_aux_open(cpu, event);
+	cpu->tracing = !paused;
 	test_aux_set(cpu, paused, TEST_PERF_AUX_BY_TICK);
 	test_aux_point(TICK_ON);
 }
@@ -453,8 +466,9 @@ static const struct attribute_group *test_aux_attr_groups[] = {
 }
 
 static struct test_aux_pmu test_aux_pmus[] = {
-	TEST_AUX_PMU("test_aux", PERF_PMU_CAP_AUX_PAUSE),
-	TEST_AUX_PMU("test_aux_contig", PERF_PMU_CAP_AUX_PAUSE | PERF_PMU_CAP_AUX_NO_SG),
+	TEST_AUX_PMU("test_aux", PERF_PMU_CAP_AUX_PAUSE | PERF_PMU_CAP_AUX_DISCARD),
+	TEST_AUX_PMU("test_aux_contig", PERF_PMU_CAP_AUX_PAUSE | PERF_PMU_CAP_AUX_DISCARD |
+					PERF_PMU_CAP_AUX_NO_SG),
 	TEST_AUX_PMU("test_aux_nopause", 0),
 };
 

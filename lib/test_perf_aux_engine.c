@@ -123,6 +123,8 @@ void test_aux_engine_on(struct test_aux_engine *engine, u8 why)
 	test_aux_point(ENGINE_ON);
 	if (!engine->on && !engine->full)
 		engine_put_start(engine, why);
+	if (!engine->on)
+		test_aux_count(TEST_AUX_NO_ROOM);
 	engine_exit(engine);
 }
 
@@ -146,6 +148,38 @@ void test_aux_engine_off(struct test_aux_engine *engine, u8 why)
 }
 
 NOKPROBE_SYMBOL(test_aux_engine_off);
+
+/* It is off: note where the next window begins. */
+void test_aux_engine_mark(struct test_aux_engine *engine)
+{
+	engine->mark = (struct test_aux_mark) {
+		.pos = engine->pos,
+		.room = engine->room,
+		.written = engine->written,
+		.seq = engine->buf->seq,
+		.full = engine->full,
+	};
+}
+
+NOKPROBE_SYMBOL(test_aux_engine_mark);
+
+/* It is off: go back to the mark, in the same transaction. */
+void test_aux_engine_rewind(struct test_aux_engine *engine)
+{
+	const struct test_aux_mark *mark = &engine->mark;
+
+	engine_enter(engine);
+	engine->pos = mark->pos;
+	test_aux_point(ENGINE_REWIND);
+	engine->room = mark->room;
+	engine->written = mark->written;
+	engine->buf->seq = mark->seq;
+	engine->full = mark->full;
+	engine_exit(engine);
+	test_aux_count(TEST_AUX_REWINDS);
+}
+
+NOKPROBE_SYMBOL(test_aux_engine_rewind);
 
 /* Write all packets that are due. */
 void test_aux_engine_sync(struct test_aux_engine *engine)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Test the event term 'aux-action': its values, the event's attribute, the rule for
- * groups, and the error messages.
+ * Test the event terms 'aux-action' and 'keep': their values, the event's attribute, the
+ * rule for groups, and the error messages.
  *
  * The machine may have no AUX area PMU. The PMU of software events is used instead,
  * because no event is opened.
@@ -16,9 +16,11 @@
 #include <internal/xyarray.h>
 
 #include "aux-action.h"
+#include "aux-keep.h"
 #include "debug.h"
 #include "evlist.h"
 #include "evsel.h"
+#include "evsel_config.h"
 #include "parse-events.h"
 #include "pmu.h"
 #include "record.h"
@@ -50,7 +52,12 @@ static struct evlist *parse(const char *events)
 	return evlist;
 }
 
-static bool help_of_wrong_value(const char *events)
+static bool is_help(struct parse_events_error *err, const char *str, const char *help)
+{
+	return err->str && !strcmp(err->str, str) && err->help && !strcmp(err->help, help);
+}
+
+static bool help_of(const char *events, const char *str, const char *help)
 {
 	struct evlist *evlist = evlist__new();
 	struct parse_events_error err;
@@ -61,11 +68,15 @@ static bool help_of_wrong_value(const char *events)
 
 	parse_events_error__init(&err);
 	if (parse_events(evlist, events, &err))
-		ok = err.str && !strcmp(err.str, "invalid aux-action") &&
-		     err.help && !strcmp(err.help, AUX_ACTION_VALUES);
+		ok = is_help(&err, str, help);
 	parse_events_error__exit(&err);
 	evlist__delete(evlist);
 	return ok;
+}
+
+static bool help_of_wrong_value(const char *events)
+{
+	return help_of(events, "invalid aux-action", AUX_ACTION_VALUES);
 }
 
 static int test__values(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
@@ -467,6 +478,102 @@ static int test__level(struct test_suite *t __maybe_unused, int subtest __maybe_
 	return ret;
 }
 
+static bool help_of_wrong_keep(const char *events)
+{
+	return help_of(events, "invalid keep", AUX_KEEP_VALUES);
+}
+
+static int test__keep_values(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
+{
+	struct evlist *evlist = parse("dummy/aux-action=start-paused,keep=10ms/u");
+	struct evsel_config_term *term;
+
+	TEST_ASSERT_VAL("parse", evlist);
+	term = evsel__get_config_term(evlist__first(evlist), AUX_KEEP);
+	TEST_ASSERT_VAL("term", term && term->val.aux_keep == 10000000);
+	evlist__delete(evlist);
+
+	TEST_ASSERT_VAL("ns", aux_keep__parse("250ns") == 250);
+	TEST_ASSERT_VAL("s", aux_keep__parse("2s") == 2000000000);
+	TEST_ASSERT_VAL("no unit", help_of_wrong_keep("dummy/keep=10/"));
+	TEST_ASSERT_VAL("unknown unit", help_of_wrong_keep("dummy/keep=10d/"));
+	TEST_ASSERT_VAL("zero", help_of_wrong_keep("dummy/keep=0ms/"));
+	TEST_ASSERT_VAL("too long", help_of_wrong_keep("dummy/keep=99999999999h/"));
+	TEST_ASSERT_VAL("no number", help_of_wrong_keep("dummy/keep=ms/"));
+	TEST_ASSERT_VAL("no value", help_of_wrong_keep("dummy/keep/"));
+	return TEST_OK;
+}
+
+#define LONG(n)	"dummy/name=" n ",aux-action=start-paused,keep=1ms/"
+
+struct keep_case {
+	const char		*events;
+	struct record_opts	opts;
+	/* part of the message; NULL: no error */
+	const char		*reason;
+};
+
+static const struct keep_case keep_cases[] = {
+	{ LONG("a") "," ON("r") "," OFF("p"), {}, NULL },
+	{ "dummy/keep=1ms/," OFF("p"), {}, NULL },
+	{ LONG("a"), {}, "needs windows" },
+	{ AUX("a") "," ON("r") ",instructions/name=c,keep=1ms/", {},
+	  "'c': keep is for AUX area events" },
+	{ "dummy/keep=1ms,keep=2ms/," OFF("p"), {}, "more than one" },
+	{ LONG("a") "," OFF("p"), { .auxtrace_snapshot_mode = true, }, "-S writes over" },
+	{ LONG("a") "," OFF("p"), { .auxtrace_sample_mode = true, }, "sampling" },
+};
+
+static int check_keep(const struct keep_case *c)
+{
+	struct evlist *evlist = parse(c->events);
+	char msg[512] = "";
+	int err;
+
+	TEST_ASSERT_VAL("parse", evlist);
+	TEST_ASSERT_VAL("groups", !evlist__group_aux_gates(evlist, msg, sizeof(msg)));
+
+	err = evlist__check_aux_keep(evlist, &c->opts, msg, sizeof(msg));
+	evlist__delete(evlist);
+	pr_debug("%s: %d %s\n", c->events, err, msg);
+	if (c->reason)
+		return err == -EINVAL && strstr(msg, c->reason) ? TEST_OK : TEST_FAIL;
+	return err ? TEST_FAIL : TEST_OK;
+}
+
+static int test__keep(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
+{
+	struct perf_pmu *pmu = software_pmu();
+	int ret = TEST_OK;
+
+	if (!pmu)
+		return TEST_SKIP;
+
+	pmu->auxtrace = true;
+	for (size_t i = 0; i < ARRAY_SIZE(keep_cases); i++) {
+		if (check_keep(&keep_cases[i]))
+			ret = TEST_FAIL;
+	}
+	pmu->auxtrace = false;
+	return ret;
+}
+
+static int test__keep_support(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
+{
+	struct evlist *evlist = parse("dummy/name=a/");
+	struct evsel *evsel;
+	char msg[512];
+
+	TEST_ASSERT_VAL("parse", evlist);
+	evsel = evlist__first(evlist);
+	evsel__aux_keep_strerror(evsel, ENOTTY, msg, sizeof(msg));
+	TEST_ASSERT_VAL("kernel", strstr(msg, "'a': this kernel cannot discard"));
+	evsel__aux_keep_strerror(evsel, EOPNOTSUPP, msg, sizeof(msg));
+	TEST_ASSERT_VAL("PMU", strstr(msg, "'a': the driver of its PMU cannot discard"));
+	evlist__delete(evlist);
+	return TEST_OK;
+}
+
 static struct test_case tests__aux_action[] = {
 	TEST_CASE("aux-action: values", values),
 	TEST_CASE("aux-action: attribute of the event", attr),
@@ -476,6 +583,9 @@ static struct test_case tests__aux_action[] = {
 	TEST_CASE("aux-action: misuse", misuse),
 	TEST_CASE("aux-action: results of the probes", support),
 	TEST_CASE("aux-action: one state for a task", level),
+	TEST_CASE("aux-action: keep, values", keep_values),
+	TEST_CASE("aux-action: keep, misuse", keep),
+	TEST_CASE("aux-action: keep, errors of the kernel", keep_support),
 	{	.name = NULL, }
 };
 

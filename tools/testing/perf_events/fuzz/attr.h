@@ -53,5 +53,7 @@ struct attr {
 #define AUX_RESUME		4
 
 #define IOC_PAUSE_AUX		_IOW('$', 240, uint32_t)	/* PERF_EVENT_IOC_PAUSE_AUX */
+#define IOC_KEEP_AUX		_IOW('$', 241, uint64_t)	/* PERF_EVENT_IOC_KEEP_AUX */
+#define IOC_AUX_WINDOWS		_IOR('$', 242, uint64_t[3])	/* PERF_EVENT_IOC_AUX_WINDOWS */
 
 #endif

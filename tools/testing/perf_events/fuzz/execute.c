@@ -166,7 +166,7 @@ static bool call_ioctl(const uint64_t *arg)
 {
 	static const uint64_t periods[] = { 1, 2, 1000, 0, 1ull << 63 };
 	int fd = fd_of(arg[0]);
-	uint64_t value = arg[2], id, period = periods[value % 5];
+	uint64_t value = arg[2], id, period = periods[value % 5], longer, windows[3];
 	struct attr attr;
 
 	switch (arg[1]) {
@@ -199,6 +199,11 @@ static bool call_ioctl(const uint64_t *arg)
 		return !ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr);
 	case REQ_PAUSE_AUX:
 		return !ioctl(fd, IOC_PAUSE_AUX, value % 3);
+	case REQ_KEEP_AUX:
+		longer = value % 4 * 50000;
+		return !ioctl(fd, IOC_KEEP_AUX, &longer);
+	case REQ_AUX_WINDOWS:
+		return !ioctl(fd, IOC_AUX_WINDOWS, windows);
 	}
 
 	return false;

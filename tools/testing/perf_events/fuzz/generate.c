@@ -195,6 +195,12 @@ static void scene_gates(struct random *random, struct program *program)
 	if (one_in(random, 3)) {
 		open = add_call(program, OP_IOCTL);
 		open->arg[0] = leader;
+		open->arg[1] = REQ_KEEP_AUX;
+		open->arg[2] = random_below(random, 4);
+	}
+	if (one_in(random, 3)) {
+		open = add_call(program, OP_IOCTL);
+		open->arg[0] = leader;
 		open->arg[1] = REQ_PAUSE_AUX;
 		open->arg[2] = 1;
 	}

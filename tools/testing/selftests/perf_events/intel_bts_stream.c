@@ -99,14 +99,17 @@ size_t bts_branches(const struct bts_trace *trace, enum window_kind kind)
 	return n;
 }
 
-/* The length of the run of one copy's records that ends before record @*end */
+/*
+ * Counts the records of one copy's loop that end before record @*end: up to @most, and up to
+ * one of the other copy.
+ */
 static __u64 bts_run(const struct bts_trace *trace, enum window_kind kind,
-		     size_t *end, int copy)
+		     size_t *end, int copy, __u64 most)
 {
 	__u64 run = 0;
 	int found;
 
-	for (; *end; --*end) {
+	for (; *end && run < most; --*end) {
 		found = bts_copy(&trace->rec[*end - 1], kind);
 		if (found && found != copy)
 			break;
@@ -116,10 +119,7 @@ static __u64 bts_run(const struct bts_trace *trace, enum window_kind kind,
 	return run;
 }
 
-/*
- * From the newest back to the oldest. Consecutive windows ran different copies of the
- * code.
- */
+/* From the newest back to the oldest. Consecutive windows ran different copies of the code. */
 int bts_trace_match(struct bts_trace *trace, enum window_kind kind,
 		    const struct window_log *log, size_t nr, bool newest)
 {
@@ -128,9 +128,9 @@ int bts_trace_match(struct bts_trace *trace, enum window_kind kind,
 	int found = 0;
 
 	for (i = nr; i; i--, found++) {
-		run = bts_run(trace, kind, &end, 2 - (i & 1));
 		/* None if the window wasn't opened */
 		taken = log[i - 1].loops ? log[i - 1].loops - 1 : 0;
+		run = bts_run(trace, kind, &end, 2 - (i & 1), taken);
 		if (run == taken)
 			continue;
 		/* The oldest window may be partly overwritten. */
@@ -139,6 +139,7 @@ int bts_trace_match(struct bts_trace *trace, enum window_kind kind,
 		return stream_error(trace, "window %zu: %llu records, not %llu",
 				   i - 1, run, taken);
 	}
+	bts_run(trace, kind, &end, 0, trace->nr);
 	if (end)
 		return stream_error(trace, "%zu records before the first window",
 				   end);

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Windows that are kept only if they lasted long enough.
+ *
+ * A function runs thousands of times a second and is slow once a minute. Gates at its
+ * entry and exit make a window of each call; what is wanted is the trace of the slow
+ * one. With PERF_EVENT_IOC_KEEP_AUX, a window that was too short is discarded when it
+ * ends: the driver puts its output back to where the window began, and the bytes are
+ * free again.
+ *
+ * Who does what
+ * =============
+ *
+ *   gate			driver				here
+ *
+ *   resume	->start(RESUME)	window_begin()			notes the time
+ *				notes where its output is
+ *				hardware on
+ *   ...
+ *   pause	->stop(PAUSE)	hardware off
+ *				window_end()			too short: true
+ *				puts its output back
+ *
+ * So nothing changes for aux_action.c: a window begins and ends where the driver
+ * executes the gates' requests.
+ *
+ * When a window can't be discarded
+ * ================================
+ *
+ * What has been handed over to the reader is not taken back. A window is whole as
+ * long as the AUX transaction in which it began is open: perf_aux_output_end() cuts it.
+ * That is so when the area's interrupt hands over data, and when the event is stopped:
+ * the task was switched out, was moved to another CPU, or user space has paused the
+ * event. Such windows are kept, however short they were, and are counted as partial.
+ * So is a window that did not begin by a gate: by a ->start() of a trace that is not
+ * paused; or when there was no limit yet. (local_clock() of one CPU is enough, as a window
+ * that moves is not whole.)
+ *
+ * A window that is kept ends the transaction: it is the last one in its AUX record, and
+ * the only one, as what was before it was discarded or handed over. A gate can't do
+ * that in an NMI, so it is done in an irq_work. If another window has begun by
+ * then, it is cut, and is kept as well.
+ *
+ * An overwritten area has no room to give back: what a discarded window has written
+ * over is lost. So PERF_EVENT_IOC_KEEP_AUX and such an area exclude each other. If the
+ * output is redirected to such an area, all windows are kept.
+ *
+ * NMIs
+ * ====
+ *
+ * The core calls ->start(RESUME) and ->stop(PAUSE) neither in one another nor in a
+ * driver's section, so window_begin() and window_end() don't nest. A driver whose
+ * interrupt is an NMI keeps it off meanwhile, as it does anyway: else it would hand over
+ * the window between window_end() and the output being put back. An AUX sample that
+ * comes then is empty, as everywhere in a pause. One that was taken in the window has
+ * its data, whatever becomes of the window.
+ */
+#include <linux/export.h>
+#include <linux/kprobes.h>
+#include <linux/lockdep.h>
+#include <linux/perf_event.h>
+#include <linux/sched/clock.h>
+
+#include "internal.h"
+
+static u64 aux_keep_longer(struct perf_event *event)
+{
+	struct perf_event *opened = event->parent ?: event;
+
+	return atomic64_read(&opened->aux_keep.longer);
+}
+
+NOKPROBE_SYMBOL(aux_keep_longer);
+
+/**
+ * perf_aux_window_begin - a window begins
+ * @event: AUX area event
+ *
+ * To be called by ->start() with PERF_EF_RESUME before it switches the hardware on, if
+ * that was off.
+ *
+ * Context: any, NMI included. Interrupts are disabled.
+ * Return: true if the driver has to note where its output is, because
+ * perf_aux_window_end() may ask it to put the output back there.
+ */
+bool perf_aux_window_begin(struct perf_event *event)
+{
+	struct perf_aux_keep *keep = &event->aux_keep;
+
+	/* Written in any case: an earlier window may have ended while there was no limit. */
+	keep->whole = aux_keep_longer(event) && !keep->overwrites;
+	if (!keep->whole)
+		return false;
+
+	keep->began = local_clock();
+
+	return true;
+}
+EXPORT_SYMBOL_GPL(perf_aux_window_begin);
+
+NOKPROBE_SYMBOL(perf_aux_window_begin);
+
+/**
+ * perf_aux_window_end - a window has ended
+ * @event: AUX area event
+ *
+ * To be called by ->stop() with PERF_EF_PAUSE after it has switched the hardware off, if
+ * that was on.
+ *
+ * Context: any, NMI included. Interrupts are disabled.
+ * Return: true if the driver has to put its output back to where the window began.
+ */
+bool perf_aux_window_end(struct perf_event *event)
+{
+	struct perf_aux_keep *keep = &event->aux_keep;
+	u64 longer = aux_keep_longer(event);
+
+	if (!longer)
+		return false;
+
+	if (!keep->whole) {
+		local64_inc(&keep->windows.partial);
+		return false;
+	}
+
+	keep->whole = false;
+	if (local_clock() - keep->began <= longer) {
+		local64_inc(&keep->windows.discarded);
+		return true;
+	}
+
+	local64_inc(&keep->windows.kept);
+	irq_work_queue(&keep->hand_over);
+
+	return false;
+}
+EXPORT_SYMBOL_GPL(perf_aux_window_end);
+
+NOKPROBE_SYMBOL(perf_aux_window_end);
+
+/**
+ * perf_aux_window_cut - what was written so far is handed over
+ * @event: AUX area event whose transaction ends
+ *
+ * Context: any, NMI included, on the CPU of @event.
+ */
+void perf_aux_window_cut(struct perf_event *event)
+{
+	event->aux_keep.whole = false;
+}
+
+NOKPROBE_SYMBOL(perf_aux_window_cut);
+
+/*
+ * End the transaction, and begin another one. The event may have been switched out since,
+ * which has done it; or a full area has stopped it.
+ */
+static void aux_keep_hand_over(struct irq_work *work)
+{
+	struct perf_event *event = container_of(work, struct perf_event, aux_keep.hand_over);
+
+	lockdep_assert_irqs_disabled();
+
+	if (event->state != PERF_EVENT_STATE_ACTIVE ||
+	    event->oncpu != smp_processor_id() || event->hw.state & PERF_HES_STOPPED)
+		return;
+
+	event->pmu->stop(event, PERF_EF_UPDATE);
+	event->pmu->start(event, 0);
+}
+
+/**
+ * perf_aux_keep_init - make a new event ready to keep windows
+ * @event: event that is being allocated
+ *
+ * Its hand_over has to be waited for before the event is freed.
+ */
+void perf_aux_keep_init(struct perf_event *event)
+{
+	event->aux_keep.hand_over = IRQ_WORK_INIT_HARD(aux_keep_hand_over);
+}
+
+/**
+ * perf_aux_keep_set - keep only windows that last longer
+ * @event: event that user space has opened
+ * @longer: than this, in ns; 0: keep all
+ *
+ * For the event and its children, from their next windows on.
+ *
+ * Context: holds the mutex of the event's context.
+ * Return: 0, -EOPNOTSUPP (the PMU can't discard a window), -EINVAL (its AUX area is
+ * overwritten).
+ */
+int perf_aux_keep_set(struct perf_event *event, u64 longer)
+{
+	struct perf_buffer *rb;
+	int ret = 0;
+
+	if (!(event->pmu->capabilities & PERF_PMU_CAP_AUX_DISCARD))
+		return -EOPNOTSUPP;
+
+	mutex_lock(&event->mmap_mutex);
+	rb = event->rb;
+	if (longer && rb && rb_has_aux(rb) && rb->aux_overwrite)
+		ret = -EINVAL;
+	else
+		atomic64_set(&event->aux_keep.longer, longer);
+	mutex_unlock(&event->mmap_mutex);
+
+	return ret;
+}
+
+static void aux_windows_add(struct perf_event_aux_windows *sum,
+			    const struct perf_aux_windows *windows)
+{
+	sum->kept += local64_read(&windows->kept);
+	sum->partial += local64_read(&windows->partial);
+	sum->discarded += local64_read(&windows->discarded);
+}
+
+/**
+ * perf_aux_keep_sum - what became of the windows of an event and its children
+ * @event: event that user space has opened
+ * @sum: result
+ *
+ * Context: may sleep.
+ */
+void perf_aux_keep_sum(struct perf_event *event, struct perf_event_aux_windows *sum)
+{
+	struct perf_event *child;
+
+	mutex_lock(&event->child_mutex);
+	*sum = event->aux_keep.gone;
+	aux_windows_add(sum, &event->aux_keep.windows);
+	list_for_each_entry(child, &event->child_list, child_list)
+		aux_windows_add(sum, &child->aux_keep.windows);
+	mutex_unlock(&event->child_mutex);
+}
+
+/**
+ * perf_aux_keep_child_gone - keep the numbers of a child that exits
+ * @child: inherited event that is detached from its parent
+ *
+ * Context: holds the parent's child_mutex.
+ */
+void perf_aux_keep_child_gone(struct perf_event *child)
+{
+	lockdep_assert_held(&child->parent->child_mutex);
+
+	aux_windows_add(&child->parent->aux_keep.gone, &child->aux_keep.windows);
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * PERF_EVENT_IOC_KEEP_AUX with Intel PT and Intel BTS: a window that is discarded leaves no
+ * byte, and none of the others lacks a branch. How long windows last is nothing that a test
+ * decides on a busy machine. So the limit changes: none is as long as FOREVER, and each is
+ * longer than 0.
+ *
+ * Expected: each test passes. If a driver put its output back to another place, or left
+ * packets that refer to discarded ones, "third" would have wrong windows.
+ */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "aux_keep.h"
+#include "intel_test.h"
+
+#define FOREVER		1000000000000ULL	/* ns */
+#define ALWAYS		1
+
+PROGRAM_NEEDS(lacks_pmu("intel_pt") ?: lacks_keep("intel_pt"))
+
+struct keeping {
+	struct gated gated;
+	struct pt_trace pt;
+	struct bts_trace bts;
+	struct perf_event_aux_windows windows;
+	bool discarded;			/* the last window */
+	unsigned long after_discarded;	/* windows */
+};
+
+FIXTURE(keep)
+{
+	struct keeping k;
+};
+
+FIXTURE_VARIANT(keep)
+{
+	const char *pmu, *kind;
+};
+
+FIXTURE_VARIANT_ADD(keep, pt_tracepoint)
+{
+	.pmu = "intel_pt",
+	.kind = "tracepoint",
+};
+
+FIXTURE_VARIANT_ADD(keep, pt_nmi)
+{
+	.pmu = "intel_pt",
+	.kind = "nmi",
+};
+
+FIXTURE_VARIANT_ADD(keep, bts_tracepoint)
+{
+	.pmu = "intel_bts",
+	.kind = "tracepoint",
+};
+
+FIXTURE_VARIANT_ADD(keep, bts_nmi)
+{
+	.pmu = "intel_bts",
+	.kind = "nmi",
+};
+
+static bool is_pt(const struct gated *gated)
+{
+	return !strcmp(gated->spec.pmu, "intel_pt");
+}
+
+FIXTURE_SETUP(keep)
+{
+	struct keeping *k = &self->k;
+	struct gated *gated = &k->gated;
+
+	memset(self, 0, sizeof(*self));
+	if (lacks_pmu(variant->pmu))
+		SKIP(return, "no %s", variant->pmu);
+	if (strcmp(variant->pmu, "intel_pt"))
+		gated_init_bts(gated, &k->bts);
+	else
+		gated_init_pt(gated, &k->pt);
+	gated->spec.exclude_kernel = true;
+}
+
+FIXTURE_TEARDOWN(keep)
+{
+	struct gated *gated = &self->k.gated;
+
+	if (is_pt(gated))
+		pt_close(_metadata, gated);
+	else
+		bts_close(_metadata, gated);
+}
+
+/* Run a window. If it was discarded, the log has no branch of it; if not, it is read. */
+static void window(struct __test_metadata *_metadata, struct keeping *k, __u64 longer,
+		   __u64 loops)
+{
+	struct perf_event_aux_windows before, after;
+	struct gated *gated = &k->gated;
+	int aux = gated->group.aux;
+
+	ASSERT_EQ(keep_longer(aux, longer), 0);
+	ASSERT_EQ(count_windows(aux, &before), 0);
+	ASSERT_EQ(gated_window(gated, loops), 0);
+	ASSERT_EQ(count_windows(aux, &after), 0);
+
+	EXPECT_EQ(all_windows(&after), all_windows(&before) + 1);
+	if (after.discarded != before.discarded) {
+		EXPECT_EQ(longer, FOREVER);
+		gated->log[gated->nr - 1].loops = 0;
+		k->discarded = true;
+	} else {
+		k->after_discarded += k->discarded;
+		k->discarded = false;
+		read_trace(_metadata, gated);
+	}
+}
+
+TEST_F(keep, third)
+{
+	struct keeping *k = &self->k;
+	struct gated *gated = &k->gated;
+	bool pt = is_pt(gated);
+	int i, found;
+
+	if (!open_kind(_metadata, gated, variant->kind))
+		return;
+	enable_group(_metadata, gated);
+	for (i = 0; i < 3 * ROUNDS; i++)
+		window(_metadata, k, i % 3 ? FOREVER : ALWAYS, 50 + 17 * i);
+	disable_and_read(_metadata, gated);
+
+	found = pt ? pt_trace_match(&k->pt, gated->log, gated->nr, true) :
+		     bts_trace_match(&k->bts, gated->kind->code, gated->log, gated->nr, false);
+	EXPECT_GE(found, ROUNDS / 2)
+		TH_LOG("%s", pt ? k->pt.error : k->bts.error);
+	if (pt) {
+		expect_complete(_metadata, &k->pt);
+		/* They begin with a PSB: what a packet refers to may be in the discarded one. */
+		EXPECT_GE(k->pt.psb, k->after_discarded);
+	}
+	EXPECT_EQ(k->bts.truncated + k->pt.truncated, 0);
+
+	ASSERT_EQ(count_windows(gated->group.aux, &k->windows), 0);
+	EXPECT_GE(k->windows.discarded, ROUNDS);
+	EXPECT_GE(k->windows.kept, ROUNDS / 2);
+	TH_LOG("%llu kept, %llu partial, %llu discarded",
+	       (unsigned long long)k->windows.kept,
+	       (unsigned long long)k->windows.partial,
+	       (unsigned long long)k->windows.discarded);
+	expect_exact(_metadata, gated);
+}
+
+/* Discarded windows fill nothing: these have far more bytes than the area. */
+TEST_F(keep, room_is_free_again)
+{
+	struct keeping *k = &self->k;
+	struct gated *gated = &k->gated;
+	int i;
+
+	gated->spec.aux_pages = 8;
+	if (!open_kind(_metadata, gated, variant->kind))
+		return;
+	enable_group(_metadata, gated);
+	for (i = 0; i < 5 * ROUNDS; i++)
+		window(_metadata, k, FOREVER, is_pt(gated) ? 6000 : 300);
+	window(_metadata, k, ALWAYS, 100);
+	disable_and_read(_metadata, gated);
+	EXPECT_EQ(k->bts.truncated + k->pt.truncated, 0);
+	ASSERT_EQ(count_windows(gated->group.aux, &k->windows), 0);
+	EXPECT_GE(k->windows.discarded, ROUNDS);
+	expect_exact(_metadata, gated);
+}
+
+TEST_HARNESS_MAIN
