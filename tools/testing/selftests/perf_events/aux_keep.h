@@ -11,6 +11,8 @@
 
 #include "perf_common.h"
 
+#define FOREVER		1000000000000ULL	/* ns: no window is as long */
+
 /* @longer: in ns; 0: all are kept. Returns 0, or what is in errno. */
 static inline int keep_longer(int fd, __u64 longer)
 {

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
+#include "aux_keep.h"
 #include "aux_trace.h"
 
 PROGRAM_NEEDS(lacks_test_pmus())
@@ -213,7 +214,8 @@ static void pass_point(struct site *site, const char *point)
 		aux_group_restart(&site->group);
 	else if (starts_with(point, "snapshot-"))
 		soft_sample();
-	else if (starts_with(point, "pause-") || starts_with(point, "engine-off"))
+	else if (starts_with(point, "pause-") || starts_with(point, "engine-off") ||
+		 starts_with(point, "engine-rewind"))
 		soft_pause();
 	else if (!starts_with(point, "tick-"))
 		soft_resume();
@@ -231,6 +233,11 @@ static void one_point(struct __test_metadata *_metadata, struct site *site,
 	long long fired = aux_stat("total.nmi_fired");
 	char rule[64];
 
+	/* The output is put back at the end of a window that began with a limit. */
+	if (starts_with(point, "engine-rewind")) {
+		soft_pause();
+		ASSERT_EQ(keep_longer(site->group.aux, FOREVER), 0);
+	}
 	if (begins_paused(point))
 		soft_pause();
 	else
@@ -243,6 +250,7 @@ static void one_point(struct __test_metadata *_metadata, struct site *site,
 	ASSERT_EQ(wait_for_nmi(fired), 0)
 		TH_LOG("%s: no NMI within five seconds", point);
 	ASSERT_EQ(nmi_at(""), 0);
+	keep_longer(site->group.aux, 0);
 
 	/* The NMI's request is the last, whatever it interrupted. */
 	EXPECT_EQ(check_quiet(_metadata, site), tag == TAG_PAUSE)

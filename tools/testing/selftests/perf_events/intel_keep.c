@@ -14,7 +14,6 @@
 #include "aux_keep.h"
 #include "intel_test.h"
 
-#define FOREVER		1000000000000ULL	/* ns */
 #define ALWAYS		1
 
 PROGRAM_NEEDS(lacks_pmu("intel_pt") ?: lacks_keep("intel_pt"))

@@ -31,6 +31,12 @@ struct pmu {
 	bool	(*aux_counts)(void *aux);
 };
 
+/* Which windows of an AUX area are kept, in trees with the gates */
+struct perf_aux_keep {
+	atomic64_t	longer;
+	bool		overwrites;
+};
+
 struct perf_event {
 	struct perf_event	*parent;
 	struct perf_event_attr	attr;
@@ -47,7 +53,13 @@ struct perf_event {
 	int			pending_kill;
 	int			pending_disable;
 	struct irq_work		pending_irq;
+	struct perf_aux_keep	aux_keep;
 };
+
+static inline void perf_aux_window_cut(struct perf_event *event)
+{
+	(void)event;
+}
 
 static inline struct fasync_struct **perf_event_fasync(struct perf_event *event)
 {
