@@ -84,7 +84,7 @@ int evlist__prepare_aux_keep(struct evlist *evlist, const struct record_opts *op
 }
 
 /* Call @fn for each descriptor of @evsel, until one fails. Return 0, or -errno. */
-static int evsel__for_each_fd(struct evsel *evsel, int (*fn)(int fd, void *arg), void *arg)
+static int evsel__call_fds(struct evsel *evsel, int (*fn)(int fd, void *arg), void *arg)
 {
 	struct xyarray *fds = evsel->core.fd;
 	size_t cpu, thread;
@@ -116,10 +116,10 @@ int evsel__aux_keep_strerror(struct evsel *evsel, int err, char *msg, size_t siz
 
 	switch (err) {
 	case ENOTTY:
-		reason = "this kernel cannot discard windows. Leave out keep to have all of them";
+		reason = "this kernel cannot discard windows. Leave out keep";
 		break;
 	case EOPNOTSUPP:
-		reason = "the driver of its PMU cannot discard windows. Leave out keep to have all of them";
+		reason = "the driver of its PMU cannot discard windows. Leave out keep";
 		break;
 	default:
 		reason = strerror(err);
@@ -137,7 +137,7 @@ int evlist__apply_aux_keep(struct evlist *evlist, char *msg, size_t size)
 		term = evsel__get_config_term(evsel, AUX_KEEP);
 		if (!term)
 			continue;
-		err = evsel__for_each_fd(evsel, set_limit, &term->val.aux_keep);
+		err = evsel__call_fds(evsel, set_limit, &term->val.aux_keep);
 		if (err) {
 			evsel__aux_keep_strerror(evsel, -err, msg, size);
 			return err;
@@ -162,10 +162,11 @@ static void evsel__fprintf_aux_windows(struct evsel *evsel, FILE *fp)
 {
 	struct perf_event_aux_windows sum = {};
 
-	if (evsel__for_each_fd(evsel, add_windows, &sum))
+	if (evsel__call_fds(evsel, add_windows, &sum))
 		return;
-	fprintf(fp, "[ perf record: %s: %" PRIu64 " windows kept that lasted longer, %" PRIu64 " discarded",
-		evsel__name(evsel), (u64)sum.kept, (u64)sum.discarded);
+	fprintf(fp, "[ perf record: %s: %" PRIu64 " windows kept that lasted longer, ",
+		evsel__name(evsel), (u64)sum.kept);
+	fprintf(fp, "%" PRIu64 " discarded", (u64)sum.discarded);
 	if (sum.partial)
 		fprintf(fp, ", %" PRIu64 " kept as they could not be discarded", (u64)sum.partial);
 	fprintf(fp, " ]\n");
