@@ -36,10 +36,9 @@
  * paused; or when there was no limit yet. (local_clock() of one CPU is enough, as a window
  * that moves is not whole.)
  *
- * A window that is kept ends the transaction: it is the last one in its AUX record, and
- * the only one, as what was before it was discarded or handed over. A gate can't do
- * that in an NMI, so it is done in an irq_work. If another window has begun by
- * then, it is cut, and is kept as well.
+ * A window that is kept ends the transaction, so it has an AUX record to itself. A gate
+ * in an NMI can't end it: an irq_work does. If another window has begun by then, that is
+ * cut, and is kept as well.
  *
  * An overwritten area has no room to give back: what a discarded window has written
  * over is lost. So PERF_EVENT_IOC_KEEP_AUX and such an area exclude each other. If the
