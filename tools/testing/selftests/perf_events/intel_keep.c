@@ -116,12 +116,28 @@ static void window(struct __test_metadata *_metadata, struct keeping *k, __u64 l
 	}
 }
 
+/* The trace has exactly the windows of the log; at least @least of them have branches. */
+static void expect_log(struct __test_metadata *_metadata, struct keeping *k, int least)
+{
+	struct gated *gated = &k->gated;
+	bool pt = is_pt(gated);
+	int found = pt ? pt_trace_match(&k->pt, gated->log, gated->nr, true) :
+			 bts_trace_match(&k->bts, gated->kind->code, gated->log, gated->nr,
+					 false);
+
+	EXPECT_GE(found, least)
+		TH_LOG("%s", pt ? k->pt.error : k->bts.error);
+	if (pt)
+		expect_complete(_metadata, &k->pt);
+	EXPECT_EQ(k->bts.truncated + k->pt.truncated, 0);
+	expect_exact(_metadata, gated);
+}
+
 TEST_F(keep, third)
 {
 	struct keeping *k = &self->k;
 	struct gated *gated = &k->gated;
-	bool pt = is_pt(gated);
-	int i, found;
+	int i;
 
 	if (!open_kind(_metadata, gated, variant->kind))
 		return;
@@ -130,16 +146,10 @@ TEST_F(keep, third)
 		window(_metadata, k, i % 3 ? FOREVER : ALWAYS, 50 + 17 * i);
 	disable_and_read(_metadata, gated);
 
-	found = pt ? pt_trace_match(&k->pt, gated->log, gated->nr, true) :
-		     bts_trace_match(&k->bts, gated->kind->code, gated->log, gated->nr, false);
-	EXPECT_GE(found, ROUNDS / 2)
-		TH_LOG("%s", pt ? k->pt.error : k->bts.error);
-	if (pt) {
-		expect_complete(_metadata, &k->pt);
-		/* They begin with a PSB: what a packet refers to may be in the discarded one. */
+	expect_log(_metadata, k, ROUNDS / 2);
+	/* They begin with a PSB: what a packet refers to may be in the discarded one. */
+	if (is_pt(gated))
 		EXPECT_GE(k->pt.psb, k->after_discarded);
-	}
-	EXPECT_EQ(k->bts.truncated + k->pt.truncated, 0);
 
 	ASSERT_EQ(count_windows(gated->group.aux, &k->windows), 0);
 	EXPECT_GE(k->windows.discarded, ROUNDS);
@@ -148,7 +158,27 @@ TEST_F(keep, third)
 	       (unsigned long long)k->windows.kept,
 	       (unsigned long long)k->windows.partial,
 	       (unsigned long long)k->windows.discarded);
-	expect_exact(_metadata, gated);
+}
+
+/* A window in which the area's interrupt hands over data is kept, all of it. */
+TEST_F(keep, cut_by_interrupts)
+{
+	struct keeping *k = &self->k;
+	struct gated *gated = &k->gated;
+	int i;
+
+	gated->spec.aux_pages = 32;
+	gated->spec.watermark = 4096;
+	if (!open_kind(_metadata, gated, variant->kind))
+		return;
+	enable_group(_metadata, gated);
+	for (i = 0; i < ROUNDS; i++)
+		window(_metadata, k, FOREVER, is_pt(gated) ? 60000 + i : 1000 + i);
+	disable_and_read(_metadata, gated);
+
+	expect_log(_metadata, k, ROUNDS);
+	ASSERT_EQ(count_windows(gated->group.aux, &k->windows), 0);
+	EXPECT_EQ(k->windows.partial, ROUNDS);
 }
 
 /* Discarded windows fill nothing: these have far more bytes than the area. */
@@ -166,10 +196,10 @@ TEST_F(keep, room_is_free_again)
 		window(_metadata, k, FOREVER, is_pt(gated) ? 6000 : 300);
 	window(_metadata, k, ALWAYS, 100);
 	disable_and_read(_metadata, gated);
-	EXPECT_EQ(k->bts.truncated + k->pt.truncated, 0);
+
+	expect_log(_metadata, k, 1);
 	ASSERT_EQ(count_windows(gated->group.aux, &k->windows), 0);
 	EXPECT_GE(k->windows.discarded, ROUNDS);
-	expect_exact(_metadata, gated);
 }
 
 TEST_HARNESS_MAIN
