@@ -60,29 +60,6 @@ probe() {
 	}
 }
 
-# serve PMU [EXCLUDE] - record the slow ones of a server's requests. It notes in kept,
-# partial and discarded what perf says of the windows, in at_least and at_most how many
-# were slow.
-serve() {
-	local said
-
-	probe -x "$bin/server" -a request -a request%return &&
-		record -m,4M -e "$1/aux-action=start-paused,keep=20ms/${2-}" \
-			-e probe_server:request/aux-action=resume/ \
-			-e probe_server:request__return/aux-action=pause/ "${here[@]}" "$bin/server" 20 || return
-	sed 's/^/# /' record.log
-	said=$(grep -E '^\[ perf record: .* windows kept that lasted longer' record.log) ||
-		complain "perf record does not say what it kept" || return
-	kept=$(sed -E 's/.*: ([0-9]+) windows kept.*/\1/' <<<"$said")
-	discarded=$(sed -E 's/.* ([0-9]+) discarded.*/\1/' <<<"$said")
-	partial=$(sed -nE 's/.* ([0-9]+) kept as they could not.*/\1/p' <<<"$said")
-	partial=${partial:-0}
-	at_least=$(sed -nE 's/.*slow: ([0-9]+) to .*/\1/p' record.log)
-	at_most=$(sed -nE 's/.*slow: [0-9]+ to ([0-9]+)$/\1/p' record.log)
-	((kept + partial >= at_least && kept <= at_most && kept + partial + discarded == 3000)) ||
-		complain "$kept kept, $partial in part, $discarded discarded, $at_least to $at_most slow"
-}
-
 address_of() {
 	nm "$bin/collatz" | awk -v name="$1" '$3 == name { print "0x" $1 }'
 }

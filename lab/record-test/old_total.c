@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * For LD_PRELOAD: AUX areas as of a kernel that doesn't count what is written to them.
- * There the control page has no capability for the total, and there is no ioctl to pause
- * an event.
+ * There the control page has no capability for the total, and there are no ioctls to pause
+ * an event and to keep only its long windows.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,6 +16,7 @@
 
 #define CAP_AUX_TOTAL	(1ULL << 62)
 #define IOC_PAUSE_AUX	_IOW('$', 0xf0, unsigned int)
+#define IOC_KEEP_AUX	_IOW('$', 0xf1, unsigned long long)
 
 static int is_event(int fd)
 {
@@ -51,7 +52,7 @@ int ioctl(int fd, unsigned long request, ...)
 	arg = va_arg(ap, void *);
 	va_end(ap);
 
-	if (request == IOC_PAUSE_AUX) {
+	if (request == IOC_PAUSE_AUX || request == IOC_KEEP_AUX) {
 		errno = ENOTTY;
 		return -1;
 	}

@@ -52,12 +52,12 @@ static struct evlist *parse(const char *events)
 	return evlist;
 }
 
-static bool is_help(struct parse_events_error *err, const char *str, const char *help)
+static bool error_is(struct parse_events_error *err, const char *str, const char *help)
 {
 	return err->str && !strcmp(err->str, str) && err->help && !strcmp(err->help, help);
 }
 
-static bool help_of(const char *events, const char *str, const char *help)
+static bool fails_with(const char *events, const char *str, const char *help)
 {
 	struct evlist *evlist = evlist__new();
 	struct parse_events_error err;
@@ -68,7 +68,7 @@ static bool help_of(const char *events, const char *str, const char *help)
 
 	parse_events_error__init(&err);
 	if (parse_events(evlist, events, &err))
-		ok = is_help(&err, str, help);
+		ok = error_is(&err, str, help);
 	parse_events_error__exit(&err);
 	evlist__delete(evlist);
 	return ok;
@@ -76,7 +76,7 @@ static bool help_of(const char *events, const char *str, const char *help)
 
 static bool help_of_wrong_value(const char *events)
 {
-	return help_of(events, "invalid aux-action", AUX_ACTION_VALUES);
+	return fails_with(events, "invalid aux-action", AUX_ACTION_VALUES);
 }
 
 static int test__values(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
@@ -239,6 +239,24 @@ static struct perf_pmu *software_pmu(void)
 	return pmu;
 }
 
+/* @check the cases 0 to @nr - 1, while the PMU of software events has an AUX area */
+static int with_aux_pmu(int (*check)(size_t i), size_t nr)
+{
+	struct perf_pmu *pmu = software_pmu();
+	int ret = TEST_OK;
+
+	if (!pmu)
+		return TEST_SKIP;
+
+	pmu->auxtrace = true;
+	for (size_t i = 0; i < nr; i++) {
+		if (check(i))
+			ret = TEST_FAIL;
+	}
+	pmu->auxtrace = false;
+	return ret;
+}
+
 struct group_case {
 	const char	*events;
 	/* names in their final order; members have '<' and the name of their leader */
@@ -301,8 +319,9 @@ static bool groups_consistent(struct evlist *evlist)
 	return true;
 }
 
-static int check_groups(const struct group_case *c)
+static int check_groups(size_t i)
 {
+	const struct group_case *c = &group_cases[i];
 	struct evlist *evlist = parse(c->events);
 	char msg[512] = "", groups[256];
 	int ret = TEST_OK;
@@ -328,19 +347,7 @@ static int check_groups(const struct group_case *c)
 
 static int test__groups(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
 {
-	struct perf_pmu *pmu = software_pmu();
-	int ret = TEST_OK;
-
-	if (!pmu)
-		return TEST_SKIP;
-
-	pmu->auxtrace = true;
-	for (size_t i = 0; i < ARRAY_SIZE(group_cases); i++) {
-		if (check_groups(&group_cases[i]))
-			ret = TEST_FAIL;
-	}
-	pmu->auxtrace = false;
-	return ret;
+	return with_aux_pmu(check_groups, ARRAY_SIZE(group_cases));
 }
 
 struct misuse_case {
@@ -375,8 +382,9 @@ static const struct misuse_case misuse_cases[] = {
 	  "'c': with freq=0 it never overflows" },
 };
 
-static int check_misuse(const struct misuse_case *c)
+static int check_misuse(size_t i)
 {
+	const struct misuse_case *c = &misuse_cases[i];
 	struct evlist *evlist = parse(c->events);
 	char msg[512] = "";
 	int err;
@@ -394,19 +402,7 @@ static int check_misuse(const struct misuse_case *c)
 
 static int test__misuse(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
 {
-	struct perf_pmu *pmu = software_pmu();
-	int ret = TEST_OK;
-
-	if (!pmu)
-		return TEST_SKIP;
-
-	pmu->auxtrace = true;
-	for (size_t i = 0; i < ARRAY_SIZE(misuse_cases); i++) {
-		if (check_misuse(&misuse_cases[i]))
-			ret = TEST_FAIL;
-	}
-	pmu->auxtrace = false;
-	return ret;
+	return with_aux_pmu(check_misuse, ARRAY_SIZE(misuse_cases));
 }
 
 static int test__support(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
@@ -480,7 +476,7 @@ static int test__level(struct test_suite *t __maybe_unused, int subtest __maybe_
 
 static bool help_of_wrong_keep(const char *events)
 {
-	return help_of(events, "invalid keep", AUX_KEEP_VALUES);
+	return fails_with(events, "invalid keep", AUX_KEEP_VALUES);
 }
 
 static int test__keep_values(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
@@ -524,8 +520,9 @@ static const struct keep_case keep_cases[] = {
 	{ LONG("a") "," OFF("p"), { .auxtrace_sample_mode = true, }, "sampling" },
 };
 
-static int check_keep(const struct keep_case *c)
+static int check_keep(size_t i)
 {
+	const struct keep_case *c = &keep_cases[i];
 	struct evlist *evlist = parse(c->events);
 	char msg[512] = "";
 	int err;
@@ -543,19 +540,7 @@ static int check_keep(const struct keep_case *c)
 
 static int test__keep(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
 {
-	struct perf_pmu *pmu = software_pmu();
-	int ret = TEST_OK;
-
-	if (!pmu)
-		return TEST_SKIP;
-
-	pmu->auxtrace = true;
-	for (size_t i = 0; i < ARRAY_SIZE(keep_cases); i++) {
-		if (check_keep(&keep_cases[i]))
-			ret = TEST_FAIL;
-	}
-	pmu->auxtrace = false;
-	return ret;
+	return with_aux_pmu(check_keep, ARRAY_SIZE(keep_cases));
 }
 
 static int test__keep_support(struct test_suite *t __maybe_unused, int subtest __maybe_unused)

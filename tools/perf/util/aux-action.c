@@ -18,7 +18,6 @@
 #include "debug.h"
 #include "evlist.h"
 #include "evsel.h"
-#include "evsel_config.h"
 #include "pmu.h"
 #include "record.h"
 #include "../perf-sys.h"
@@ -99,13 +98,13 @@ static int __printf(4, 5) misuse(struct evsel *evsel, char *msg, size_t size,
 	return -EINVAL;
 }
 
-static int evsel__nr_aux_actions(struct evsel *evsel)
+int evsel__nr_config_terms(struct evsel *evsel, enum evsel_term_type type)
 {
 	struct evsel_config_term *term;
 	int nr = 0;
 
 	list_for_each_entry(term, &evsel->config_terms, list)
-		nr += term->type == EVSEL__CONFIG_TERM_AUX_ACTION;
+		nr += term->type == type;
 	return nr;
 }
 
@@ -166,7 +165,7 @@ static int check_aux_action(struct evsel *evsel, struct evsel *aux, char *msg, s
 	if (!term)
 		return 0;
 
-	if (evsel__nr_aux_actions(evsel) > 1)
+	if (evsel__nr_config_terms(evsel, EVSEL__CONFIG_TERM_AUX_ACTION) > 1)
 		return misuse(evsel, msg, size,
 			      "more than one aux-action. Give the event several times, each time with one");
 

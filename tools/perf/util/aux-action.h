@@ -5,6 +5,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include "evsel_config.h"
 
 struct evlist;
 struct evsel;
@@ -36,6 +37,9 @@ enum aux_action_support {
 
 /* Parse the term's value. Return an enum aux_action, or -EINVAL. */
 int aux_action__parse(const char *str);
+
+/* How many terms of @type were given to @evsel? The last one would count. */
+int evsel__nr_config_terms(struct evsel *evsel, enum evsel_term_type type);
 
 /* Put the event's aux-action term into its attribute */
 void evsel__apply_aux_action(struct evsel *evsel, enum aux_action action);

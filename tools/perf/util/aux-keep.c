@@ -5,9 +5,9 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/ioctl.h>
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
@@ -18,7 +18,6 @@
 #include "debug.h"
 #include "evlist.h"
 #include "evsel.h"
-#include "evsel_config.h"
 #include "record.h"
 
 u64 aux_keep__parse(const char *str)
@@ -29,20 +28,10 @@ u64 aux_keep__parse(const char *str)
 	return duration__parse(str, &end, &longer) || *end ? 0 : longer;
 }
 
-static int evsel__nr_keep_terms(struct evsel *evsel)
-{
-	struct evsel_config_term *term;
-	int nr = 0;
-
-	list_for_each_entry(term, &evsel->config_terms, list)
-		nr += term->type == EVSEL__CONFIG_TERM_AUX_KEEP;
-	return nr;
-}
-
 /* What is wrong with @evsel's keep term, NULL: nothing */
 static const char *evsel__aux_keep_misuse(struct evsel *evsel, const struct record_opts *opts)
 {
-	if (evsel__nr_keep_terms(evsel) > 1)
+	if (evsel__nr_config_terms(evsel, EVSEL__CONFIG_TERM_AUX_KEEP) > 1)
 		return "more than one keep";
 	if (!evsel__is_aux_event(evsel))
 		return "keep is for AUX area events. Put it beside aux-action=start-paused";
@@ -62,44 +51,12 @@ int evlist__check_aux_keep(struct evlist *evlist, const struct record_opts *opts
 	struct evsel *evsel;
 
 	evlist__for_each_entry(evlist, evsel) {
-		if (!evsel__nr_keep_terms(evsel))
+		if (!evsel__get_config_term(evsel, AUX_KEEP))
 			continue;
 		misuse = evsel__aux_keep_misuse(evsel, opts);
 		if (misuse) {
 			scnprintf(msg, size, "'%s': %s", evsel__name(evsel), misuse);
 			return -EINVAL;
-		}
-	}
-	return 0;
-}
-
-int evlist__prepare_aux_keep(struct evlist *evlist, const struct record_opts *opts)
-{
-	char msg[BUFSIZ];
-	int err = evlist__check_aux_keep(evlist, opts, msg, sizeof(msg));
-
-	if (err)
-		pr_err("%s\n", msg);
-	return err;
-}
-
-/* Call @fn for each descriptor of @evsel, until one fails. Return 0, or -errno. */
-static int evsel__call_fds(struct evsel *evsel, int (*fn)(int fd, void *arg), void *arg)
-{
-	struct xyarray *fds = evsel->core.fd;
-	size_t cpu, thread;
-	int err;
-
-	for (cpu = 0; cpu < xyarray__max_x(fds); cpu++) {
-		for (thread = 0; thread < xyarray__max_y(fds); thread++) {
-			int fd = *(int *)xyarray__entry(fds, cpu, thread);
-
-			/* A thread that was gone before its event could be opened */
-			if (fd < 0)
-				continue;
-			err = fn(fd, arg);
-			if (err)
-				return err;
 		}
 	}
 	return 0;
@@ -125,6 +82,71 @@ int evsel__aux_keep_strerror(struct evsel *evsel, int err, char *msg, size_t siz
 		reason = strerror(err);
 	}
 	return scnprintf(msg, size, "'%s': %s", evsel__name(evsel), reason);
+}
+
+/* Try it on this process, before there is a file. If that can't be opened, open will say why. */
+static int evsel__probe_aux_keep(struct evsel *evsel, u64 *longer)
+{
+	struct perf_event_attr attr = evsel->core.attr;
+	int fd, err;
+
+	attr.aux_action = 0;
+	fd = aux_action__try_open(&attr);
+	if (fd < 0)
+		return 0;
+	err = set_limit(fd, longer);
+	close(fd);
+	return err;
+}
+
+static int evlist__probe_aux_keep(struct evlist *evlist, char *msg, size_t size)
+{
+	struct evsel_config_term *term;
+	struct evsel *evsel;
+	int err;
+
+	evlist__for_each_entry(evlist, evsel) {
+		term = evsel__get_config_term(evsel, AUX_KEEP);
+		err = term ? evsel__probe_aux_keep(evsel, &term->val.aux_keep) : 0;
+		if (err) {
+			evsel__aux_keep_strerror(evsel, -err, msg, size);
+			return err;
+		}
+	}
+	return 0;
+}
+
+int evlist__prepare_aux_keep(struct evlist *evlist, const struct record_opts *opts)
+{
+	char msg[BUFSIZ];
+	int err = evlist__check_aux_keep(evlist, opts, msg, sizeof(msg)) ?:
+		  evlist__probe_aux_keep(evlist, msg, sizeof(msg));
+
+	if (err)
+		pr_err("%s\n", msg);
+	return err;
+}
+
+/* Call @fn for each descriptor of @evsel, until one fails. Return 0, or -errno. */
+static int evsel__call_fds(struct evsel *evsel, int (*fn)(int fd, void *arg), void *arg)
+{
+	struct xyarray *fds = evsel->core.fd;
+	int cpu, thread;
+	int err;
+
+	for (cpu = 0; cpu < xyarray__max_x(fds); cpu++) {
+		for (thread = 0; thread < xyarray__max_y(fds); thread++) {
+			int fd = *(int *)xyarray__entry(fds, cpu, thread);
+
+			/* A thread that was gone before its event could be opened */
+			if (fd < 0)
+				continue;
+			err = fn(fd, arg);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
 }
 
 int evlist__apply_aux_keep(struct evlist *evlist, char *msg, size_t size)

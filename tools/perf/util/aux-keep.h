@@ -24,7 +24,7 @@ u64 aux_keep__parse(const char *str);
 int evlist__check_aux_keep(struct evlist *evlist, const struct record_opts *opts,
 			   char *msg, size_t size);
 
-/* The above for 'perf record'. Prints an error message. */
+/* The above for 'perf record', and is the kernel able to? Prints an error message. */
 int evlist__prepare_aux_keep(struct evlist *evlist, const struct record_opts *opts);
 
 /*
