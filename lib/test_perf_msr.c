@@ -9,7 +9,8 @@
  *
  * "read MSR TAG" or "write MSR TAG", with the MSR's number in hexadecimal, makes an NMI
  * interrupt the CPU of the writer after each read or write of that MSR, before it does
- * anything else; accesses in NMI context are excepted. The events of the PMU test_nmi
+ * anything else; accesses in NMI context are excepted. With a number behind the tag, it is
+ * only that access, the first one being 1. The events of the PMU test_nmi
  * that have this tag count the NMI, and the handler of the counters' interrupt runs as
  * with every NMI. "off" ends it. The file reads as the number of NMIs since the
  * beginning.
@@ -20,6 +21,7 @@
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/preempt.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
@@ -36,6 +38,8 @@
  * @cpu: CPU to interrupt
  * @msr: MSR whose accesses are interrupted
  * @tag: tag of the NMI
+ * @nth: only this access is interrupted; 0: each one
+ * @passed: number of accesses so far if @nth is set, counted by @cpu
  * @fired: number of NMIs so far, written by @cpu
  *
  * Changed under test_msr_mutex, and only while no probe is registered.
@@ -46,11 +50,20 @@ struct test_msr_place {
 	int		cpu;
 	unsigned int	msr;
 	u8		tag;
+	unsigned int	nth;
+	unsigned int	passed;
 	unsigned long	fired;
 };
 
 static struct test_msr_place test_msr_place;
 static DEFINE_MUTEX(test_msr_mutex);
+
+static bool test_msr_is_due(struct test_msr_place *place)
+{
+	return !place->nth || (!in_nmi() && ++place->passed == place->nth);
+}
+
+NOKPROBE_SYMBOL(test_msr_is_due);
 
 static void test_msr_probe(void *data, unsigned int msr, u64 val, int failed)
 {
@@ -61,7 +74,8 @@ static void test_msr_probe(void *data, unsigned int msr, u64 val, int failed)
 		return;
 
 	local_irq_save(flags);
-	if (smp_processor_id() == place->cpu && test_perf_nmi_fire(place->tag))
+	if (smp_processor_id() == place->cpu && test_msr_is_due(place) &&
+	    test_perf_nmi_fire(place->tag))
 		place->fired++;
 	local_irq_restore(flags);
 }
@@ -95,13 +109,15 @@ static int test_msr_parse(struct test_msr_place *place, const char *text)
 {
 	char what[8];
 
-	if (sscanf(text, "%7s %x %hhu", what, &place->msr, &place->tag) != 3)
+	place->nth = 0;
+	if (sscanf(text, "%7s %x %hhu %u", what, &place->msr, &place->tag, &place->nth) < 3)
 		return -EINVAL;
 	if (strcmp(what, "read") && strcmp(what, "write"))
 		return -EINVAL;
 
 	place->write = what[0] == 'w';
 	place->cpu = raw_smp_processor_id();
+	place->passed = 0;
 	place->fired = 0;
 
 	return 0;

@@ -49,6 +49,12 @@ const char *lacks_account(void)
 	       NULL : "debugfs (CONFIG_DEBUG_FS)";
 }
 
+const char *lacks_regions(void)
+{
+	return pmu_cap("intel_pt", "topa_multiple_entries") == 1 ? NULL :
+		"ToPA tables of more than one entry";
+}
+
 const char *lacks_restart(void)
 {
 	return has_debugfs(RESTART) ?
@@ -65,27 +71,6 @@ int restart_event(int fd)
 }
 
 /* --- The machine --- */
-
-#define MAX_PERCENT	"/proc/sys/kernel/perf_cpu_time_max_percent"
-
-/* The rate can be set only as long as 0 < percent < 100. */
-int rate_unlimit(struct rate_limit *limit)
-{
-	if (read_file(MAX_PERCENT, limit->percent, sizeof(limit->percent)) ||
-	    write_file(MAX_PERCENT, "50\n"))
-		return -1;
-
-	limit->rate = set_max_sample_rate(RATE_UNLIMITED);
-
-	return limit->rate < 0 ? -1 : write_file(MAX_PERCENT, "0\n");
-}
-
-void rate_restore(const struct rate_limit *limit)
-{
-	write_file(MAX_PERCENT, "50\n");
-	set_max_sample_rate(limit->rate);
-	write_file(MAX_PERCENT, limit->percent);
-}
 
 void attr_cycles(struct perf_event_attr *attr, __u64 period)
 {
@@ -211,6 +196,11 @@ int model_skid(unsigned int most, unsigned int seed)
 {
 	return write_number(MODEL_DIR "/seed", seed) ||
 	       write_number(MODEL_DIR "/skid", most) ? -1 : 0;
+}
+
+int model_reset(void)
+{
+	return write_file(MODEL_DIR "/reset", "1\n");
 }
 
 int model_lose_masked(bool lose)

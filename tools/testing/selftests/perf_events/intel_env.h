@@ -17,23 +17,17 @@ const char *lacks_pmu(const char *pmu);
 const char *lacks_nmi(void);
 const char *lacks_account(void);
 
+/*
+ * If ToPA tables have one entry, the trace stops at the end of each region: the driver
+ * takes that for a full area, and the event is disabled. NULL, or what is missing.
+ */
+const char *lacks_regions(void);
+
 /* ->stop() without PERF_EF_UPDATE, then ->start(). NULL, or what is missing. */
 const char *lacks_restart(void);
 int restart_event(int fd);
 
 /* --- The machine --- */
-
-/*
- * Throttled gates don't act, so neither the rate nor the time spent in interrupts may
- * throttle them.
- */
-struct rate_limit {
-	int rate;
-	char percent[32];
-};
-
-int rate_unlimit(struct rate_limit *limit);
-void rate_restore(const struct rate_limit *limit);
 
 /* Counts cycles, on a hardware counter */
 void attr_cycles(struct perf_event_attr *attr, __u64 period);
@@ -63,6 +57,8 @@ int model_vmx(unsigned int us);
 int model_vmexit(void);
 /* Suspend to RAM and resume, for the trace hardware of this CPU */
 int model_suspend(void);
+/* As it was at boot, by the kernel's parameter, after any of the calls that follow */
+int model_reset(void);
 /* Mask LVTPC: no interrupts */
 int model_mask(bool mask);
 /* When the handler acknowledges the interrupt: "early", "mid", "late"; "cpu": as on the CPU */

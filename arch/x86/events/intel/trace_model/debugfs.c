@@ -147,7 +147,10 @@ static int tm_suspend_set(void *data, u64 val)
 
 	local_irq_save(flags);
 	intel_pt_suspend();
+	intel_bts_suspend();
 	tm_lose_power();
+	perf_restore_debug_store();
+	intel_bts_wake_up();
 	intel_pt_wake_up();
 	local_irq_restore(flags);
 
@@ -223,12 +226,33 @@ static int tm_ratio_set(void *data, u64 val)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(tm_ratio_fops, tm_ratio_get, tm_ratio_set, "%llu\n");
 
+/*
+ * What these files can change, as the kernel's parameter has it
+ */
+
+static struct tm_delivery tm_boot_delivery __ro_after_init;
+static u32 tm_boot_overflow __ro_after_init;
+
+static int tm_reset_set(void *data, u64 val)
+{
+	tm_pmi_mask(false);
+	tm_ack_set(tm_config.ack);
+	tm_set_ratio(0);
+	tm_config.overflow = tm_boot_overflow;
+	tm_delivery = tm_boot_delivery;
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(tm_reset_fops, NULL, tm_reset_set, "%llu\n");
+
 static int __init tm_debugfs_init(void)
 {
 	struct dentry *dir;
 
 	if (!tm_config.on)
 		return 0;
+
+	tm_boot_delivery = tm_delivery;
+	tm_boot_overflow = tm_config.overflow;
 
 	dir = debugfs_create_dir("trace_model", NULL);
 	debugfs_create_file("violations", 0400, dir, NULL, &tm_violations_fops);
@@ -243,6 +267,7 @@ static int __init tm_debugfs_init(void)
 	debugfs_create_bool("lost", 0600, dir, &tm_delivery.lost);
 	debugfs_create_u32("skid", 0600, dir, &tm_delivery.skid);
 	debugfs_create_u32("seed", 0600, dir, &tm_delivery.seed);
+	debugfs_create_file_unsafe("reset", 0200, dir, NULL, &tm_reset_fops);
 	return 0;
 }
 fs_initcall(tm_debugfs_init);

@@ -595,6 +595,9 @@ static u64 tm_lose_power_op(struct tm_cpu *cpu, void *arg)
 	cpu->output_mask = TM_OUTPUT_LOW;
 	cpu->cr3_match = 0;
 	memset(cpu->addr, 0, sizeof(cpu->addr));
+
+	tm_clear_debugctl_op(cpu, NULL);
+	cpu->ds_area = 0;
 	return 0;
 }
 
