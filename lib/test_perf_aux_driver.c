@@ -262,7 +262,7 @@ static void test_aux_stop(struct perf_event *event, int flags)
 
 NOKPROBE_SYMBOL(test_aux_stop);
 
-/* An event without a transaction stays stopped. That is not an error. */
+/* An event without an AUX area stays stopped. Without room in it, it can't be added. */
 static int test_aux_add(struct perf_event *event, int flags)
 {
 	if (test_aux_this_cpu(event)->open)
@@ -272,7 +272,7 @@ static int test_aux_add(struct perf_event *event, int flags)
 	if (flags & PERF_EF_START)
 		test_aux_start(event, flags);
 
-	return 0;
+	return event->pending_disable ? -EINVAL : 0;
 }
 
 static void test_aux_del(struct perf_event *event, int flags)

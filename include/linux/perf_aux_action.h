@@ -14,11 +14,18 @@
 #include <linux/refcount.h>
 #include <linux/types.h>
 
+struct perf_aux_threads;
 struct perf_event;
 
 /* Bit 0 of perf_aux_level::request and ::done; the rest counts requests. */
 #define PERF_AUX_PAUSED		1UL
 #define PERF_AUX_REQUEST_SHIFT	1
+
+/* The request after @request: another level, or the same once more */
+static inline unsigned long perf_aux_next_request(unsigned long request, bool paused)
+{
+	return (request | PERF_AUX_PAUSED) + 1 + paused;
+}
 
 /* perf_aux_level::driver_state when a nested section leaves the trace's state unknown */
 #define PERF_AUX_DRIVER_UNKNOWN	(-1)
@@ -59,10 +66,15 @@ struct perf_aux_level {
  * @depth: nesting depth of the contexts that are busy with the trace. Accessed as
  *	   perf_aux_level::done is. The CPU of a waker reads it, too, of an event that
  *	   isn't on the hardware: then it is 0
+ * @threads: those to which the windows belong; %NULL if they belong to the CPU, or to
+ *	     the task of the event. Doesn't change either
+ * @thread_entry: in the list of the CPU's events with @threads
  */
 struct perf_aux_action {
 	struct perf_aux_level	*level;
 	u8			depth;
+	struct perf_aux_threads	*threads;
+	struct hlist_node	thread_entry;
 };
 
 #ifdef CONFIG_PERF_EVENTS
@@ -77,6 +89,7 @@ void perf_aux_action_free(struct perf_event *event);
 void perf_aux_level_adopt(struct perf_event *event, struct perf_aux_level *level);
 bool perf_aux_action_match(struct perf_event *aux);
 bool perf_group_has_aux_action(struct perf_event *leader);
+void perf_aux_action_follow(struct perf_event *event);
 void perf_aux_gate(struct perf_event *gate);
 
 #endif /* CONFIG_PERF_EVENTS */

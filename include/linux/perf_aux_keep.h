@@ -19,11 +19,13 @@ struct perf_event;
  * @kept: number of windows that lasted long enough
  * @partial: number of windows that were kept because they could not be discarded
  * @discarded: number of windows that were too short
+ * @lost: number of windows whose threads could not be noted when they left the CPU
  */
 struct perf_aux_windows {
 	local64_t	kept;
 	local64_t	partial;
 	local64_t	discarded;
+	local64_t	lost;
 };
 
 /**
@@ -33,17 +35,21 @@ struct perf_aux_windows {
  * @began: when the window began, by local_clock()
  * @whole: all of the window is in the AUX transaction that is open, so that it can be
  *	   discarded
+ * @continues: the driver is called because a thread leaves the CPU or comes to it. Its
+ *	       window goes on: what ends or begins is a piece of it
  * @overwrites: the transaction that is open writes over old data
  * @windows: those of this event. Written on its CPU
  * @gone: those of children that are gone. Under the event's child_mutex
  * @hand_over: ends the transaction that a kept window is in
  *
- * @began, @whole and @overwrites are accessed on the CPU of the event, by contexts that nest.
+ * @began, @whole, @continues and @overwrites are accessed on the CPU of the event, by
+ * contexts that nest.
  */
 struct perf_aux_keep {
 	atomic64_t		longer;
 	u64			began;
 	bool			whole;
+	bool			continues;
 	bool			overwrites;
 	struct perf_aux_windows	windows;
 	struct perf_event_aux_windows	gone;

@@ -199,15 +199,31 @@ NOKPROBE_SYMBOL(aux_action_is_here);
  */
 static void aux_level_request(struct perf_aux_level *level, bool paused)
 {
-	unsigned long old, new;
+	unsigned long old;
 
 	do {
 		old = READ_ONCE(level->request);
-		new = (old | PERF_AUX_PAUSED) + 1 + paused;
-	} while (cmpxchg(&level->request, old, new) != old);
+	} while (cmpxchg(&level->request, old, perf_aux_next_request(old, paused)) != old);
 }
 
 NOKPROBE_SYMBOL(aux_level_request);
+
+/**
+ * perf_aux_action_follow - bring a trace in line with a request that was just stored
+ * @event: AUX area event
+ *
+ * Does nothing if a context that this one interrupted is busy with @event: that one will.
+ *
+ * Context: any, NMI included. Interrupts are disabled.
+ */
+void perf_aux_action_follow(struct perf_event *event)
+{
+	barrier();
+	if (!READ_ONCE(event->aux_action.depth) && aux_action_is_here(event))
+		aux_action_apply_pending(event);
+}
+
+NOKPROBE_SYMBOL(perf_aux_action_follow);
 
 static struct perf_aux_level *aux_level_alloc(bool paused)
 {
@@ -345,18 +361,14 @@ bool perf_group_has_aux_action(struct perf_event *leader)
 void perf_aux_gate(struct perf_event *gate)
 {
 	struct perf_event *event = READ_ONCE(gate->aux_event);
-	struct perf_aux_action *act;
 
 	lockdep_assert_irqs_disabled();
 
 	if (!event)
 		return;
 
-	act = &event->aux_action;
-	aux_level_request(act->level, gate->attr.aux_pause);
-	barrier();
-	if (!READ_ONCE(act->depth) && aux_action_is_here(event))
-		aux_action_apply_pending(event);
+	aux_level_request(event->aux_action.level, gate->attr.aux_pause);
+	perf_aux_action_follow(event);
 }
 
 NOKPROBE_SYMBOL(perf_aux_gate);

@@ -33,8 +33,8 @@
  * the task was switched out, was moved to another CPU, or user space has paused the
  * event. Such windows are kept, however short they were, and are counted as partial.
  * So is a window that did not begin by a gate: by a ->start() of a trace that is not
- * paused; or when there was no limit yet. (local_clock() of one CPU is enough, as a window
- * that moves is not whole.)
+ * paused, or because its thread came back (aux_thread.c); or when there was no limit yet.
+ * (local_clock() of one CPU is enough, as a window that moves is not whole.)
  *
  * A window that is kept ends the transaction, so it has an AUX record to itself. A gate
  * in an NMI can't end it: an irq_work does. If another window has begun by then, that is
@@ -87,7 +87,7 @@ bool perf_aux_window_begin(struct perf_event *event)
 	struct perf_aux_keep *keep = &event->aux_keep;
 
 	/* Written in any case: an earlier window may have ended while there was no limit. */
-	keep->whole = aux_keep_longer(event) && !keep->overwrites;
+	keep->whole = aux_keep_longer(event) && !keep->overwrites && !READ_ONCE(keep->continues);
 	if (!keep->whole)
 		return false;
 
@@ -114,7 +114,7 @@ bool perf_aux_window_end(struct perf_event *event)
 	struct perf_aux_keep *keep = &event->aux_keep;
 	u64 longer = aux_keep_longer(event);
 
-	if (!longer)
+	if (!longer || READ_ONCE(keep->continues))
 		return false;
 
 	if (!keep->whole) {
@@ -122,7 +122,6 @@ bool perf_aux_window_end(struct perf_event *event)
 		return false;
 	}
 
-	keep->whole = false;
 	if (local_clock() - keep->began <= longer) {
 		local64_inc(&keep->windows.discarded);
 		return true;
@@ -212,6 +211,7 @@ int perf_aux_keep_set(struct perf_event *event, u64 longer)
 static void aux_windows_add(struct perf_event_aux_windows *sum,
 			    const struct perf_aux_windows *windows)
 {
+	sum->lost += local64_read(&windows->lost);
 	sum->kept += local64_read(&windows->kept);
 	sum->partial += local64_read(&windows->partial);
 	sum->discarded += local64_read(&windows->discarded);

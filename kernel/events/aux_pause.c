@@ -95,16 +95,21 @@ static void aux_publish_paused(struct perf_event *event)
  */
 void perf_aux_follow_user(struct perf_event *event)
 {
+	bool was_stopped = event->aux_kept_stopped;
+
 	lockdep_assert_irqs_disabled();
 
-	if (event->state != PERF_EVENT_STATE_ACTIVE ||
-	    event->aux_kept_stopped == perf_aux_user_paused(event))
+	if (event->state != PERF_EVENT_STATE_ACTIVE)
 		return;
 
 	if (perf_aux_may_start(event)) {
-		event->pmu->start(event, 0);
-	} else {
-		event->pmu->stop(event, PERF_EF_UPDATE);
-		aux_publish_paused(event);
+		if (was_stopped)
+			event->pmu->start(event, 0);
+		return;
 	}
+
+	if (!was_stopped)
+		event->pmu->stop(event, PERF_EF_UPDATE);
+	/* If it was scheduled in after user space had paused it, it was never started. */
+	aux_publish_paused(event);
 }

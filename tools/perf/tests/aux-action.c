@@ -419,17 +419,36 @@ static int test__support(struct test_suite *t __maybe_unused, int subtest __mayb
 	return TEST_OK;
 }
 
-/* Descriptors of 3 CPUs, the first open as 7: is the one of @cpu opened with it? */
-static bool shares_with_first(struct evsel *evsel, int pid, int cpu, unsigned long flags)
+/* Descriptors of 3 CPUs, the first open as 7: with which is the one of @cpu opened? */
+static int shares_with(struct evsel *evsel, int pid, int cpu, unsigned long *flags)
 {
-	unsigned long new_flags = flags;
 	int group_fd = -1;
 
 	*(int *)xyarray__entry(evsel->core.fd, 0, 0) = 7;
-	evsel__share_aux_level(evsel, pid, cpu, 0, &group_fd, &new_flags);
+	evsel__share_aux_level(evsel, pid, cpu, 0, &group_fd, flags);
 	*(int *)xyarray__entry(evsel->core.fd, 0, 0) = -1;
 
-	return group_fd == 7 && new_flags == (flags | PERF_FLAG_FD_AUX_LEVEL);
+	return group_fd;
+}
+
+static bool shares_with_first(struct evsel *evsel, int pid, int cpu, unsigned long flags)
+{
+	unsigned long new_flags = flags;
+
+	return shares_with(evsel, pid, cpu, &new_flags) == 7 &&
+	       new_flags == (flags | PERF_FLAG_FD_AUX_LEVEL);
+}
+
+static int check_threads(struct evsel *aux, struct evsel *gate)
+{
+	unsigned long first = 0, other = 0, of_gate = 0;
+
+	aux->thread_windows = true;
+	TEST_ASSERT_EQUAL("on the first CPU", shares_with(aux, -1, 0, &first), -1);
+	TEST_ASSERT_EQUAL("on another CPU", shares_with(aux, -1, 1, &other), 7);
+	TEST_ASSERT_EQUAL("a gate", shares_with(gate, -1, 1, &of_gate), -1);
+	TEST_ASSERT_VAL("flags", first == PERF_FLAG_FD_AUX_THREADS && other == first && !of_gate);
+	return TEST_OK;
 }
 
 static int check_level(struct evlist *evlist, bool kernel_shares)
@@ -446,7 +465,7 @@ static int check_level(struct evlist *evlist, bool kernel_shares)
 	TEST_ASSERT_VAL("a gate", !shares_with_first(gate, 1, 1, flags));
 	TEST_ASSERT_EQUAL("on other CPUs", shares_with_first(aux, 1, 1, flags), kernel_shares);
 	TEST_ASSERT_EQUAL("on other CPUs", shares_with_first(aux, 1, 2, flags), kernel_shares);
-	return TEST_OK;
+	return check_threads(aux, gate);
 }
 
 static int test__level(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
@@ -459,8 +478,8 @@ static int test__level(struct test_suite *t __maybe_unused, int subtest __maybe_
 	bool kernel_shares;
 
 	TEST_ASSERT_VAL("parse", evlist);
-	TEST_ASSERT_VAL("shares", aux_action__level_support(EBADF));
-	TEST_ASSERT_VAL("unknown flag", !aux_action__level_support(EINVAL));
+	TEST_ASSERT_VAL("shares", aux_action__flag_support(EBADF));
+	TEST_ASSERT_VAL("unknown flag", !aux_action__flag_support(EINVAL));
 
 	kernel_shares = sys_perf_event_open(&attr, 0, -1, -1, PERF_FLAG_FD_AUX_LEVEL) < 0 &&
 			errno == EBADF;
@@ -502,14 +521,14 @@ static int test__keep_values(struct test_suite *t __maybe_unused, int subtest __
 
 #define LONG(n)	"dummy/name=" n ",aux-action=start-paused,keep=1ms/"
 
-struct keep_case {
+struct option_case {
 	const char		*events;
 	struct record_opts	opts;
 	/* part of the message; NULL: no error */
 	const char		*reason;
 };
 
-static const struct keep_case keep_cases[] = {
+static const struct option_case keep_cases[] = {
 	{ LONG("a") "," ON("r") "," OFF("p"), {}, NULL },
 	{ "dummy/keep=1ms/," OFF("p"), {}, NULL },
 	{ LONG("a"), {}, "needs windows" },
@@ -520,9 +539,10 @@ static const struct keep_case keep_cases[] = {
 	{ LONG("a") "," OFF("p"), { .auxtrace_sample_mode = true, }, "sampling" },
 };
 
-static int check_keep(size_t i)
+static int check_options(const struct option_case *c,
+			 int (*check)(struct evlist *evlist, const struct record_opts *opts,
+				      char *msg, size_t size))
 {
-	const struct keep_case *c = &keep_cases[i];
 	struct evlist *evlist = parse(c->events);
 	char msg[512] = "";
 	int err;
@@ -530,7 +550,7 @@ static int check_keep(size_t i)
 	TEST_ASSERT_VAL("parse", evlist);
 	TEST_ASSERT_VAL("groups", !evlist__group_aux_gates(evlist, msg, sizeof(msg)));
 
-	err = evlist__check_aux_keep(evlist, &c->opts, msg, sizeof(msg));
+	err = check(evlist, &c->opts, msg, sizeof(msg));
 	evlist__delete(evlist);
 	pr_debug("%s: %d %s\n", c->events, err, msg);
 	if (c->reason)
@@ -538,9 +558,35 @@ static int check_keep(size_t i)
 	return err ? TEST_FAIL : TEST_OK;
 }
 
+static int check_keep(size_t i)
+{
+	return check_options(&keep_cases[i], evlist__check_aux_keep);
+}
+
 static int test__keep(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
 {
 	return with_aux_pmu(check_keep, ARRAY_SIZE(keep_cases));
+}
+
+#define ALL	{ .target = { .system_wide = true, }, }
+
+static const struct option_case thread_cases[] = {
+	{ AUX("a") "," ON("r") "," OFF("p"), ALL, NULL },
+	{ AUX("a") "," ON("r"), { .target = { .cpu_list = "0", }, }, NULL },
+	{ AUX("a") "," ON("r"), {}, "is for -a and -C" },
+	{ "dummy/name=a/," OFF("p"), ALL, "'a': with --thread-windows it needs" },
+	{ AUX("a"), ALL, "needs windows" },
+};
+
+static int check_thread_windows(size_t i)
+{
+	return check_options(&thread_cases[i], evlist__check_thread_windows);
+}
+
+static int test__thread_windows(struct test_suite *t __maybe_unused,
+				int subtest __maybe_unused)
+{
+	return with_aux_pmu(check_thread_windows, ARRAY_SIZE(thread_cases));
 }
 
 static int test__keep_support(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
@@ -568,6 +614,7 @@ static struct test_case tests__aux_action[] = {
 	TEST_CASE("aux-action: misuse", misuse),
 	TEST_CASE("aux-action: results of the probes", support),
 	TEST_CASE("aux-action: one state for a task", level),
+	TEST_CASE("aux-action: windows of threads", thread_windows),
 	TEST_CASE("aux-action: keep, values", keep_values),
 	TEST_CASE("aux-action: keep, misuse", keep),
 	TEST_CASE("aux-action: keep, errors of the kernel", keep_support),

@@ -5,6 +5,7 @@
  */
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "evsel.h"
 #include "pmu.h"
 #include "record.h"
+#include "target.h"
 #include "../perf-sys.h"
 
 static const char * const aux_action_names[AUX_ACTION_NR] = {
@@ -313,12 +315,13 @@ static enum aux_action_support probe(struct evsel *aux)
 	return support == AUX_ACTION_SUPPORTED ? probe_pmu(aux) : support;
 }
 
-bool aux_action__level_support(int err)
+bool aux_action__flag_support(int err)
 {
 	return err == EBADF;
 }
 
-static bool probe_level(void)
+/* @flag takes a descriptor, which this isn't */
+static bool probe_flag(unsigned long flag)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -327,10 +330,10 @@ static bool probe_level(void)
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 	};
-	int fd = sys_perf_event_open(&attr, 0, -1, -1, PERF_FLAG_FD_AUX_LEVEL);
+	int fd = sys_perf_event_open(&attr, 0, -1, INT_MAX, flag);
 
 	if (fd < 0)
-		return aux_action__level_support(errno);
+		return aux_action__flag_support(errno);
 	close(fd);
 	return false;
 }
@@ -340,7 +343,7 @@ static bool kernel_shares_levels(void)
 	static int shares = -1;
 
 	if (shares < 0) {
-		shares = probe_level();
+		shares = probe_flag(PERF_FLAG_FD_AUX_LEVEL);
 		pr_debug(shares ?
 			 "aux-action: one pause state for each task, on all CPUs\n" :
 			 "aux-action: this kernel has a pause state for each CPU. A task that moves between resume and pause is not traced on the new CPU\n");
@@ -352,14 +355,18 @@ void evsel__share_aux_level(struct evsel *evsel, int pid, int cpu_map_idx, int t
 			    int *group_fd, unsigned long *flags)
 {
 	bool task = pid != -1 && !(*flags & PERF_FLAG_PID_CGROUP);
-	int fd;
+	int fd = -1;
 
-	if (!task || !cpu_map_idx || !evsel__is_aux_event(evsel) ||
-	    !evsel__leads_aux_gates(evsel))
+	if (!evsel__is_aux_event(evsel) || !evsel__leads_aux_gates(evsel))
 		return;
 
-	fd = *(int *)xyarray__entry(evsel->core.fd, 0, thread);
-	if (fd >= 0 && kernel_shares_levels()) {
+	if (cpu_map_idx)
+		fd = *(int *)xyarray__entry(evsel->core.fd, 0, thread);
+
+	if (evsel->thread_windows) {
+		*group_fd = fd;
+		*flags |= PERF_FLAG_FD_AUX_THREADS;
+	} else if (task && fd >= 0 && kernel_shares_levels()) {
 		*group_fd = fd;
 		*flags |= PERF_FLAG_FD_AUX_LEVEL;
 	}
@@ -421,6 +428,56 @@ static int check_no_samples(struct evlist *evlist, char *msg, size_t size)
 	return 0;
 }
 
+static bool evsel__starts_paused(struct evsel *evsel)
+{
+	struct evsel_config_term *term = evsel__get_config_term(evsel, AUX_ACTION);
+
+	return term && term->val.aux_action == AUX_ACTION_START_PAUSED;
+}
+
+int evlist__check_thread_windows(struct evlist *evlist, const struct record_opts *opts,
+				 char *msg, size_t size)
+{
+	struct evsel *evsel;
+	bool found = false;
+
+	if (!target__has_cpu(&opts->target)) {
+		scnprintf(msg, size,
+			  "--thread-windows is for -a and -C. Leave it out: the windows of a task follow it");
+		return -EINVAL;
+	}
+
+	evlist__for_each_entry(evlist, evsel) {
+		if (!evsel__is_aux_event(evsel) || !evsel__leads_aux_gates(evsel))
+			continue;
+		if (!evsel__starts_paused(evsel))
+			return misuse(evsel, msg, size,
+				      "with --thread-windows it needs aux-action=start-paused: no thread has opened a window that is there from the start");
+		evsel->thread_windows = true;
+		found = true;
+	}
+
+	if (!found) {
+		scnprintf(msg, size,
+			  "--thread-windows needs windows: no event has aux-action=resume or =pause");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int evlist__prepare_thread_windows(struct evlist *evlist, const struct record_opts *opts,
+					  char *msg, size_t size)
+{
+	int err = evlist__check_thread_windows(evlist, opts, msg, size);
+
+	if (!err && !probe_flag(PERF_FLAG_FD_AUX_THREADS)) {
+		scnprintf(msg, size,
+			  "This kernel has windows of CPUs only, not of threads. Leave out --thread-windows, or trace a task");
+		err = -EOPNOTSUPP;
+	}
+	return err;
+}
+
 int evlist__prepare_aux_actions(struct evlist *evlist, struct record_opts *opts)
 {
 	char msg[BUFSIZ];
@@ -431,6 +488,8 @@ int evlist__prepare_aux_actions(struct evlist *evlist, struct record_opts *opts)
 		err = check_no_samples(evlist, msg, sizeof(msg));
 	if (!err)
 		err = evlist__check_aux_actions(evlist, msg, sizeof(msg));
+	if (!err && opts->thread_windows)
+		err = evlist__prepare_thread_windows(evlist, opts, msg, sizeof(msg));
 	if (err)
 		pr_err("%s\n", msg);
 	return err;

@@ -82,17 +82,25 @@ int evsel__aux_action_strerror(struct evsel *evsel, int err, char *msg, size_t s
 bool evsel__aux_action_missing(struct evsel *evsel);
 
 /*
+ * Check whether opts->thread_windows makes sense with these events, and mark those that it
+ * is for. Call it after evlist__group_aux_gates(). Return 0, or -EINVAL with the reason in
+ * @msg.
+ */
+int evlist__check_thread_windows(struct evlist *evlist, const struct record_opts *opts,
+				 char *msg, size_t size);
+
+/*
  * Let a task's event of @evsel on a further CPU, that of @cpu_map_idx, share the
  * pause state of the one on the first CPU, if the kernel can: then paused and
- * resumed belong to the task and not to the CPU. Changes @group_fd and @flags to
- * open it so. @pid: -1 for an event of all tasks, a descriptor for one of a cgroup,
- * which @flags say.
+ * resumed belong to the task and not to the CPU. If @evsel is marked, let its events on
+ * all CPUs share the windows of threads. Changes @group_fd and @flags to open it so.
+ * @pid: -1 for an event of all tasks, a descriptor for one of a cgroup, which @flags say.
  */
 void evsel__share_aux_level(struct evsel *evsel, int pid, int cpu_map_idx, int thread,
 			    int *group_fd, unsigned long *flags);
 
-/* @err: result of the flag without a descriptor. Can the kernel share? */
-bool aux_action__level_support(int err);
+/* @err: result of a flag with what is no descriptor. Does the kernel know the flag? */
+bool aux_action__flag_support(int err);
 
 /*
  * Open a disabled event on this process to probe for support. Without permission

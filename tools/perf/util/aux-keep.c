@@ -177,6 +177,7 @@ static int add_windows(int fd, void *sum)
 	total->kept += windows.kept;
 	total->partial += windows.partial;
 	total->discarded += windows.discarded;
+	total->lost += windows.lost;
 	return 0;
 }
 
@@ -186,12 +187,18 @@ static void evsel__fprintf_aux_windows(struct evsel *evsel, FILE *fp)
 
 	if (evsel__call_fds(evsel, add_windows, &sum))
 		return;
-	fprintf(fp, "[ perf record: %s: %" PRIu64 " windows kept that lasted longer, ",
-		evsel__name(evsel), (u64)sum.kept);
-	fprintf(fp, "%" PRIu64 " discarded", (u64)sum.discarded);
-	if (sum.partial)
-		fprintf(fp, ", %" PRIu64 " kept as they could not be discarded", (u64)sum.partial);
-	fprintf(fp, " ]\n");
+	if (evsel__get_config_term(evsel, AUX_KEEP)) {
+		fprintf(fp, "[ perf record: %s: %" PRIu64 " windows kept that lasted longer, ",
+			evsel__name(evsel), (u64)sum.kept);
+		fprintf(fp, "%" PRIu64 " discarded", (u64)sum.discarded);
+		if (sum.partial)
+			fprintf(fp, ", %" PRIu64 " kept as they could not be discarded",
+				(u64)sum.partial);
+		fprintf(fp, " ]\n");
+	}
+	if (sum.lost)
+		fprintf(fp, "[ perf record: %s: %" PRIu64 " windows are cut: too many threads were in one and on no CPU ]\n",
+			evsel__name(evsel), (u64)sum.lost);
 }
 
 void evlist__fprintf_aux_windows(struct evlist *evlist, FILE *fp)
@@ -199,7 +206,7 @@ void evlist__fprintf_aux_windows(struct evlist *evlist, FILE *fp)
 	struct evsel *evsel;
 
 	evlist__for_each_entry(evlist, evsel) {
-		if (evsel__get_config_term(evsel, AUX_KEEP))
+		if (evsel__get_config_term(evsel, AUX_KEEP) || evsel->thread_windows)
 			evsel__fprintf_aux_windows(evsel, fp);
 	}
 }

@@ -36,7 +36,7 @@ int evlist__apply_aux_keep(struct evlist *evlist, char *msg, size_t size);
 /* Interpret the errno of an attempt to do so for @evsel */
 int evsel__aux_keep_strerror(struct evsel *evsel, int err, char *msg, size_t size);
 
-/* Print what became of the windows, if an event has the term */
+/* Print what became of the windows, if an event has the term, or has windows of threads */
 void evlist__fprintf_aux_windows(struct evlist *evlist, FILE *fp);
 
 #endif /* __PERF_AUX_KEEP_H */

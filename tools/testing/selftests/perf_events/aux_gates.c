@@ -19,7 +19,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "../kselftest_harness.h"
+#include "aux_test.h"
 #include "aux_trace.h"
 
 PROGRAM_NEEDS(lacks_test_pmus())
@@ -410,21 +410,13 @@ FIXTURE_TEARDOWN(aux_gate_nmi)
 	gates_close(&self->gates);
 }
 
-static void open_and_enable(struct __test_metadata *_metadata,
-			    struct gates *gates)
-{
-	ASSERT_EQ(aux_group_open(&gates->group, &gates->spec), 0)
-		TH_LOG("%s", strerror(errno));
-	ASSERT_EQ(aux_group_enable(&gates->group), 0);
-}
-
 /* Without start-paused, tracing is on from the start to the first pause. */
 TEST_F(aux_gate_nmi, start_running)
 {
 	long regions;
 
 	self->gates.spec.start_paused = false;
-	open_and_enable(_metadata, &self->gates);
+	open_and_enable(_metadata, &self->gates.group, &self->gates.spec);
 	spin_ns(WINDOW_NS);
 	fire_nmi(false);
 	spin_ns(WINDOW_NS);
@@ -445,7 +437,7 @@ TEST_F(aux_gate_nmi, zero_length_windows)
 
 	attr_nmi(&self->gates.spec.resume, 0, TAG_RESUME);
 	attr_nmi(&self->gates.spec.pause, 0, TAG_RESUME);
-	open_and_enable(_metadata, &self->gates);
+	open_and_enable(_metadata, &self->gates.group, &self->gates.spec);
 	ASSERT_EQ(nmi_fire(1000, TAG_RESUME), 0);
 
 	aux_group_disable(&self->gates.group);
@@ -471,7 +463,7 @@ TEST_F(aux_gate_nmi, independent_periods)
 	attr_nmi(&self->gates.spec.pause, 0, TAG_RESUME);
 	self->gates.spec.resume.sample_period = 3;
 	self->gates.spec.pause.sample_period = 5;
-	open_and_enable(_metadata, &self->gates);
+	open_and_enable(_metadata, &self->gates.group, &self->gates.spec);
 	ASSERT_EQ(nmi_fire(1500, TAG_RESUME), 0);
 
 	regions = gates_finish(&self->gates);
@@ -515,7 +507,7 @@ TEST_F(aux_gate_nmi, gates_without_output)
 {
 	struct aux_group *group = &self->gates.group;
 
-	open_and_enable(_metadata, &self->gates);
+	open_and_enable(_metadata, &self->gates.group, &self->gates.spec);
 	ASSERT_EQ(perf_set_output(group->resume, -1), 0);
 	ASSERT_EQ(perf_set_output(group->pause, -1), 0);
 	three_windows();
@@ -532,7 +524,7 @@ TEST_F(aux_gate_nmi, gates_with_full_output)
 	size_t samples;
 
 	self->gates.spec.data_pages = 1;
-	open_and_enable(_metadata, &self->gates);
+	open_and_enable(_metadata, &self->gates.group, &self->gates.spec);
 	/* 40 bytes each */
 	ASSERT_EQ(nmi_fire(200, TAG_PAUSE), 0);
 	three_windows();
@@ -572,7 +564,7 @@ TEST_F(aux_gate_nmi, bpf_says_no)
 	ASSERT_GE(prog, 0)
 		TH_LOG("%s", strerror(errno));
 
-	open_and_enable(_metadata, &self->gates);
+	open_and_enable(_metadata, &self->gates.group, &self->gates.spec);
 	ASSERT_EQ(ioctl(group->resume, PERF_EVENT_IOC_SET_BPF, prog), 0)
 		TH_LOG("%s", strerror(errno));
 	ASSERT_EQ(ioctl(group->pause, PERF_EVENT_IOC_SET_BPF, prog), 0);
@@ -589,7 +581,7 @@ TEST_F(aux_gate_nmi, bpf_says_no)
 TEST_F(aux_gate_nmi, resume_before_mmap)
 {
 	self->gates.spec.no_map = true;
-	open_and_enable(_metadata, &self->gates);
+	open_and_enable(_metadata, &self->gates.group, &self->gates.spec);
 	fire_nmi(true);
 	ASSERT_EQ(aux_group_disable(&self->gates.group), 0);
 
@@ -611,7 +603,7 @@ TEST_F(aux_gate_nmi, pause_before_mmap)
 {
 	self->gates.spec.no_map = true;
 	self->gates.spec.start_paused = false;
-	open_and_enable(_metadata, &self->gates);
+	open_and_enable(_metadata, &self->gates.group, &self->gates.spec);
 	fire_nmi(false);
 	ASSERT_EQ(aux_group_disable(&self->gates.group), 0);
 
@@ -658,7 +650,7 @@ FIXTURE_TEARDOWN(aux_gate_throttled)
 TEST_F(aux_gate_throttled, nmi)
 {
 	setup_nmi(&self->gates.spec);
-	open_and_enable(_metadata, &self->gates);
+	open_and_enable(_metadata, &self->gates.group, &self->gates.spec);
 	ASSERT_EQ(nmi_fire(2000, TAG_RESUME), 0);
 	ASSERT_EQ(nmi_fire(2000, TAG_PAUSE), 0);
 
@@ -684,7 +676,7 @@ TEST_F(aux_gate_throttled, software)
 		SKIP(return, "no tracepoint sched_stat_runtime");
 	gates->spec.resume.sample_period = 10000;
 	attr_nmi(&gates->spec.pause, 0, TAG_PAUSE);
-	open_and_enable(_metadata, gates);
+	open_and_enable(_metadata, &gates->group, &gates->spec);
 
 	while (!perf_records_count(&gates->records, PERF_RECORD_THROTTLE,
 				   gates->group.resume_id)) {

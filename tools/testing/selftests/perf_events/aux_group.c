@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -91,6 +92,34 @@ const char *lacks_aux_level(void)
 	return NULL;
 }
 
+int perf_open_threads(struct perf_event_attr *attr, int cpu, int threads_fd)
+{
+	return syscall(__NR_perf_event_open, attr, -1, cpu, threads_fd,
+		       PERF_FLAG_FD_CLOEXEC | PERF_FLAG_FD_AUX_THREADS);
+}
+
+/* With a descriptor that isn't one: a kernel that knows the flag looks for it first. */
+const char *lacks_aux_threads(void)
+{
+	struct perf_event_attr attr;
+
+	attr_init(&attr, PERF_TYPE_SOFTWARE);
+	if (perf_open_threads(&attr, 0, INT_MAX) < 0 && errno == EINVAL)
+		return "no PERF_FLAG_FD_AUX_THREADS";
+
+	return NULL;
+}
+
+static int open_aux(struct perf_event_attr *attr, const struct aux_spec *spec)
+{
+	if (spec->threads_fd)
+		return perf_open_threads(attr, spec->cpu, *spec->threads_fd);
+	if (spec->level_fd)
+		return perf_open_level(attr, spec->pid, spec->cpu, *spec->level_fd);
+
+	return perf_open(attr, spec->pid, spec->cpu, -1);
+}
+
 static int open_leader(struct aux_group *group, const struct aux_spec *spec)
 {
 	struct perf_event_attr attr;
@@ -107,9 +136,7 @@ static int open_leader(struct aux_group *group, const struct aux_spec *spec)
 	attr.aux_start_paused = spec->start_paused;
 
 	group->period = spec->period ?: TEST_PERF_AUX_PERIOD;
-	group->aux = spec->level_fd ?
-		     perf_open_level(&attr, spec->pid, spec->cpu, *spec->level_fd) :
-		     perf_open(&attr, spec->pid, spec->cpu, -1);
+	group->aux = open_aux(&attr, spec);
 	if (group->aux < 0)
 		return -1;
 

@@ -20,6 +20,7 @@ struct aux_spec {
 	bool		overwrite;
 	bool		leader_removed_on_exec;
 	int		*level_fd;	/* of the AUX event whose level it shares */
+	int		*threads_fd;	/* ... whose threads it shares; of -1: none. pid is -1 */
 	unsigned int	period;		/* of the DATA packets; 0: default */
 	__u64		config;		/* for other PMUs */
 	bool		exclude_kernel;
@@ -46,6 +47,9 @@ struct aux_group {
 int perf_open_level(struct perf_event_attr *attr, pid_t pid, int cpu, int level_fd);
 /* NULL, or why a test can't run that needs such events */
 const char *lacks_aux_level(void);
+/* An AUX area event of a CPU whose windows belong to threads: those of @threads_fd, or -1 */
+int perf_open_threads(struct perf_event_attr *attr, int cpu, int threads_fd);
+const char *lacks_aux_threads(void);
 /* Opens and maps the group, disabled. On failure nothing stays open. */
 int aux_group_open(struct aux_group *group, const struct aux_spec *spec);
 int aux_group_map(struct aux_group *group, const struct aux_spec *spec);

@@ -14,6 +14,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@
 #define PERIOD		10000
 #define CALLS		3000
 #define SAMPLES		300
+#define CALLS_AT_ONCE	50		/* they fill a small part of the area */
 
 static const char *lacks_windows(void)
 {
@@ -53,6 +55,7 @@ FIXTURE(aux_keep)
 	struct perf_records records;
 	struct perf_event_aux_windows windows;
 	struct call call[CALLS];
+	struct rate_limit limit;
 	int nr, other_cpu;
 };
 
@@ -81,10 +84,12 @@ FIXTURE_SETUP(aux_keep)
 	self->spec.start_paused = true;
 	self->spec.period = PERIOD;
 	self->spec.data_pages = 1024;
-	self->spec.aux_pages = 64;
+	/* 0.65 s of trace: a call takes long if the machine is busy. */
+	self->spec.aux_pages = 512;
 	ASSERT_EQ(attr_tracepoint(&self->spec.resume, AT_RESUME), 0);
 	ASSERT_EQ(attr_tracepoint(&self->spec.pause, AT_PAUSE), 0);
 	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
+	ASSERT_EQ(rate_unlimit(&self->limit), 0);
 	aux_stats_reset();
 }
 
@@ -94,6 +99,7 @@ FIXTURE_TEARDOWN(aux_keep)
 	aux_trace_free(&self->trace);
 	perf_records_free(&self->records);
 	aux_group_close(&self->group);
+	set_rate_limit(&self->limit);
 	EXPECT_EQ(aux_stat("total.protocol_errors"), 0);
 }
 
@@ -190,7 +196,7 @@ TEST_F(aux_keep, exact)
 	open_and_enable(_metadata, group, &self->spec);
 	for (i = 0; i < CALLS; i++) {
 		call_of(&self->call[i], random_ns(&seed));
-		if (i % 50 == 0)
+		if (i % CALLS_AT_ONCE == 0)
 			read_all(_metadata, group, &self->trace, &self->records);
 	}
 	ASSERT_EQ(aux_group_disable(group), 0);
@@ -261,10 +267,19 @@ static void child(struct call *call)
 
 	for (i = 0; i < 50; i++)
 		call_of(call, i % 10 ? 0 : 2 * LONGER);
+	raise(SIGSTOP);
 	_exit(0);
 }
 
-/* Children have the limit of the event, and their windows count when they are gone, too. */
+static void expect_windows(struct __test_metadata *_metadata, struct aux_group *group, __u64 nr)
+{
+	struct perf_event_aux_windows windows;
+
+	ASSERT_EQ(count_windows(group->aux, &windows), 0);
+	EXPECT_EQ(all_windows(&windows), nr);
+}
+
+/* Children have the limit of the event. Their windows count, also when they are gone. */
 TEST_F(aux_keep, inherited)
 {
 	struct aux_group *group = &self->group;
@@ -279,12 +294,16 @@ TEST_F(aux_keep, inherited)
 		if (!pid)
 			child(self->call);
 		ASSERT_GT(pid, 0);
+		ASSERT_EQ(waitpid(pid, &status, WUNTRACED), pid);
+		EXPECT_TRUE(WIFSTOPPED(status));
+		expect_windows(_metadata, group, 50 * (i + 1));
+		ASSERT_EQ(kill(pid, SIGCONT), 0);
 		ASSERT_EQ(waitpid(pid, &status, 0), pid);
 		EXPECT_EQ(status, 0);
+		expect_windows(_metadata, group, 50 * (i + 1));
 	}
 	ASSERT_EQ(aux_group_disable(group), 0);
 	ASSERT_EQ(count_windows(group->aux, &self->windows), 0);
-	EXPECT_EQ(all_windows(&self->windows), 4 * 50);
 	EXPECT_GE(self->windows.kept + self->windows.partial, 4 * 5);
 	EXPECT_GE(self->windows.discarded, 4 * 20);
 }
@@ -313,6 +332,8 @@ TEST_F(aux_keep, samples)
 		call->ends = clock_ns();
 		soft_pause();
 		call->after = clock_ns();
+		if (i % CALLS_AT_ONCE == 0)
+			read_all(_metadata, group, &self->trace, &self->records);
 	}
 	ASSERT_EQ(aux_group_disable(group), 0);
 	read_all(_metadata, group, &self->trace, &self->records);
@@ -348,7 +369,7 @@ static const char *run_calls(struct side *side)
 
 	for (i = 0; i < side->calls; i++) {
 		call_of(&side->call[i], random_ns(&side->seed));
-		if (i % 50 && i + 1 < side->calls)
+		if (i % CALLS_AT_ONCE && i + 1 < side->calls)
 			continue;
 		if (i + 1 == side->calls && aux_group_disable(group))
 			return "no disable";
@@ -464,6 +485,32 @@ TEST_F(aux_keep, nmi_storm)
 	EXPECT_GE(self->windows.discarded, 100);
 	EXPECT_GE(self->windows.kept, 100);
 	EXPECT_LE(all_windows(&self->windows), act.executed);
+}
+
+/*
+ * A kept window asks for the end of its transaction in an NMI, and the task is switched out
+ * before that comes.
+ */
+TEST_F(aux_keep, nmi_storm_and_switches)
+{
+	struct aux_group *group = &self->group;
+	__u64 begin;
+
+	self->spec.aux_pages = 2048;
+	attr_nmi(&self->spec.resume, 17000, 0);
+	attr_nmi(&self->spec.pause, 23000, 0);
+	open_and_enable(_metadata, group, &self->spec);
+	ASSERT_EQ(keep_longer(group->aux, 1), 0);
+	begin = clock_ns();
+	do {
+		ASSERT_LT(clock_ns() - begin, 20000000000ULL);
+		usleep(1);
+		ASSERT_EQ(aux_trace_read(&self->trace, group), 0)
+			TH_LOG("%s", self->trace.error);
+		ASSERT_EQ(count_windows(group->aux, &self->windows), 0);
+	} while (clock_ns() - begin < 3000000000ULL || self->windows.kept < 100 ||
+		 self->windows.partial < 100);
+	ASSERT_EQ(aux_group_disable(group), 0);
 }
 
 /* Without a limit, all are kept, and none is counted. */

@@ -62,18 +62,4 @@ static inline int mask_interrupts(bool mask)
 	return write_file(MODEL_DIR "mask", mask ? "1" : "0");
 }
 
-/* Does an AUX record say that trace is missing? */
-static inline bool was_partial(const struct perf_records *records)
-{
-	size_t i;
-
-	for (i = 0; i < records->nr; i++) {
-		if (records->rec[i].type == PERF_RECORD_AUX &&
-		    records->rec[i].flags & PERF_AUX_FLAG_PARTIAL)
-			return true;
-	}
-
-	return false;
-}
-
 #endif /* _AUX_MODEL_H */

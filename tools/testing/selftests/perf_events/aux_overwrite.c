@@ -255,19 +255,6 @@ FIXTURE_TEARDOWN(aux_normal)
 	aux_group_close(&self->group);
 }
 
-static bool was_truncated(const struct perf_records *records)
-{
-	size_t i;
-
-	for (i = 0; i < records->nr; i++) {
-		if (records->rec[i].type == PERF_RECORD_AUX &&
-		    records->rec[i].flags & PERF_AUX_FLAG_TRUNCATED)
-			return true;
-	}
-
-	return false;
-}
-
 /* Room for one packet may be left: START and STOP need two. */
 static int wait_until_full(const struct aux_group *group)
 {
@@ -290,7 +277,7 @@ TEST_F(aux_normal, stops_when_full)
 	spin_ns(WRAPS * WRAP_NS);
 	EXPECT_TRUE(woken_up(self->group.aux));
 	ASSERT_EQ(perf_records_read(&self->records, &self->group), 0);
-	EXPECT_TRUE(was_truncated(&self->records));
+	EXPECT_GT(perf_records_flagged(&self->records, 0, PERF_AUX_FLAG_TRUNCATED), 0);
 	EXPECT_LE(self->group.page->aux_head, self->group.area_size);
 
 	ASSERT_EQ(aux_trace_read(&self->trace, &self->group), 0)
@@ -298,6 +285,25 @@ TEST_F(aux_normal, stops_when_full)
 	EXPECT_EQ(self->trace.packets, self->group.page->aux_head / 32);
 	EXPECT_EQ(self->trace.win[self->trace.nr - 1].closed_by,
 		  TEST_PERF_AUX_BY_FULL);
+}
+
+/*
+ * An event that finds the area full is disabled at once. Later, with room, it would be
+ * disabled by the first wakeup, in the middle of the area.
+ */
+TEST_F(aux_normal, enabled_when_full)
+{
+	struct perf_event_mmap_page *page = self->group.page;
+
+	ASSERT_EQ(aux_group_disable(&self->group), 0);
+	page->aux_tail = page->aux_head + 1 - self->group.area_size;
+	ASSERT_EQ(aux_group_enable(&self->group), 0);
+	ASSERT_EQ(aux_group_disable(&self->group), 0);
+
+	page->aux_tail = page->aux_head;
+	ASSERT_EQ(aux_group_enable(&self->group), 0);
+	EXPECT_EQ(wait_until_full(&self->group), 0)
+		TH_LOG("not full within ten seconds");
 }
 
 /*

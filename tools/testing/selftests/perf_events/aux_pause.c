@@ -16,8 +16,8 @@
 #include <unistd.h>
 #include <sys/wait.h>
 
-#include "../kselftest_harness.h"
 #include "aux_control.h"
+#include "aux_test.h"
 
 PROGRAM_NEEDS(lacks_aux_total())
 
@@ -62,14 +62,6 @@ FIXTURE_TEARDOWN(aux_pause)
 		close(self->go);
 	aux_trace_free(&self->trace);
 	aux_group_close(&self->group);
-}
-
-static void open_and_enable(struct __test_metadata *_metadata,
-			    struct aux_group *group, const struct aux_spec *spec)
-{
-	ASSERT_EQ(aux_group_open(group, spec), 0)
-		TH_LOG("%s", strerror(errno));
-	ASSERT_EQ(aux_group_enable(group), 0);
 }
 
 /* Nothing changes, and the control page agrees with the stream to the byte. */
@@ -247,6 +239,39 @@ TEST_F(aux_pause, task_that_sleeps)
 	}
 	ASSERT_TRUE(sleeps(self->child));
 	expect_stable(_metadata, &self->trace, &self->group);
+}
+
+/*
+ * The event is paused before it is scheduled in, so it is never started. The next ioctl finds
+ * it active and stopped, and the control page says that it is paused. Within one ioctl the
+ * same is a race.
+ */
+TEST_F(aux_pause, task_that_was_paused_before_it_runs)
+{
+	__u64 end = clock_ns() + 10000000000ULL;
+	struct aux_control ctl;
+	__u64 total;
+
+	if (self->other_cpu < 0)
+		SKIP(return, "needs two CPUs");
+
+	self->child = start_child(&self->go, nth_cpu(0), false);
+	ASSERT_GT(self->child, 0);
+	self->spec.pid = self->child;
+	self->spec.cpu = -1;
+	open_and_enable(_metadata, &self->group, &self->spec);
+	ASSERT_TRUE(sleeps(self->child));
+	ASSERT_EQ(set_paused(&self->group, 1), 0);
+	total = total_of(&self->group);
+	ASSERT_EQ(write(self->go, "", 1), 1);
+	ASSERT_EQ(pin_to_cpu(self->other_cpu), 0);
+	do {
+		ASSERT_LT(clock_ns(), end);
+		usleep(1000);
+		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		aux_control_read(self->group.page, &ctl);
+	} while (ctl.state != STABLE);
+	EXPECT_EQ(ctl.total, total);
 }
 
 static pid_t fork_spinner(int cpu, __u64 ns)

@@ -140,6 +140,18 @@ size_t perf_records_count(const struct perf_records *records, __u32 type,
 	return n;
 }
 
+size_t perf_records_flagged(const struct perf_records *records, size_t from,
+			    __u64 flag)
+{
+	size_t n = 0;
+
+	for (; from < records->nr; from++)
+		n += records->rec[from].type == PERF_RECORD_AUX &&
+		     records->rec[from].flags & flag;
+
+	return n;
+}
+
 const struct perf_record *perf_records_newest(const struct perf_records *records,
 					      __u64 id)
 {

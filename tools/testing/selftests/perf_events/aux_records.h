@@ -30,6 +30,9 @@ struct perf_records {
 int perf_records_read(struct perf_records *records, struct aux_group *group);
 size_t perf_records_count(const struct perf_records *records, __u32 type,
 			  __u64 id);
+/* AUX records with a flag, from index @from on */
+size_t perf_records_flagged(const struct perf_records *records, size_t from,
+			    __u64 flag);
 /* The newest sample of the event, or NULL */
 const struct perf_record *perf_records_newest(const struct perf_records *records,
 					      __u64 id);

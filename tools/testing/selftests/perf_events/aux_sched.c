@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <sys/wait.h>
 
-#include "../kselftest_harness.h"
+#include "aux_test.h"
 #include "aux_trace.h"
 
 PROGRAM_NEEDS(lacks_test_pmus())
@@ -54,14 +54,6 @@ FIXTURE_TEARDOWN(aux_sched)
 {
 	aux_trace_free(&self->trace);
 	aux_group_close(&self->group);
-}
-
-static void open_and_enable(struct __test_metadata *_metadata,
-			    struct aux_group *group, const struct aux_spec *spec)
-{
-	ASSERT_EQ(aux_group_open(group, spec), 0)
-		TH_LOG("%s", strerror(errno));
-	ASSERT_EQ(aux_group_enable(group), 0);
 }
 
 static void read_trace(struct __test_metadata *_metadata,

@@ -105,25 +105,6 @@ static unsigned long long site_gates(const struct site *site)
 }
 
 /*
- * Is the modelled hardware on, by its own counts? A tick that hands out data
- * switches it off and on: repeat until no tick came in between.
- */
-static bool engine_is_on(int cpu)
-{
-	char on[32], off[32];
-	long long before, result;
-
-	snprintf(on, sizeof(on), "cpu%d.on", cpu);
-	snprintf(off, sizeof(off), "cpu%d.off", cpu);
-	do {
-		before = aux_stat(on);
-		result = before - aux_stat(off);
-	} while (aux_stat(on) != before);
-
-	return result == 1;
-}
-
-/*
  * For a CPU on which no gate overflows right now: is the accounting exact, and
  * does the hardware agree with it? Returns whether it is paused.
  */
@@ -135,7 +116,7 @@ static bool check_quiet(struct __test_metadata *_metadata, struct site *site)
 	EXPECT_EQ(act.pending, 0);
 	EXPECT_EQ(act.requested, act.executed + act.superseded);
 	EXPECT_EQ(act.requested, site_gates(site));
-	EXPECT_EQ(engine_is_on(site->cpu), !act.paused);
+	EXPECT_EQ(aux_engine_is_on(site->cpu), !act.paused);
 
 	return act.paused;
 }

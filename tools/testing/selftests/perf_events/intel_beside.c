@@ -63,7 +63,7 @@ FIXTURE_TEARDOWN(beside)
 		bts_close(_metadata, &self->gated);
 	else
 		pt_close(_metadata, &self->gated);
-	rate_restore(&self->limit);
+	set_rate_limit(&self->limit);
 }
 
 static void windows(struct __test_metadata *_metadata, struct gated *gated, int n)

@@ -149,21 +149,16 @@ FIXTURE(bts)
 
 FIXTURE_SETUP(bts)
 {
-	struct gated *gated = &self->gated;
-
 	memset(self, 0, sizeof(*self));
-	gated_init_bts(gated, &self->trace);
-	if (!setup_kind(_metadata, gated, "nmi"))
-		return;
-	ASSERT_EQ(rate_unlimit(&self->limit), 0);
+	bts_setup_nmis(_metadata, &self->gated, &self->trace, &self->limit);
 }
 
 FIXTURE_TEARDOWN(bts)
 {
 	if (has_model())
-		EXPECT_EQ(model_skid(0, 0), 0);
+		EXPECT_EQ(model_reset(), 0);
 	bts_close(_metadata, &self->gated);
-	rate_restore(&self->limit);
+	set_rate_limit(&self->limit);
 }
 
 /*
@@ -337,31 +332,66 @@ TEST_F(bts, late_interrupts)
 	interrupts(_metadata, &self->gated, &self->trace);
 }
 
-/* Stop without update, and start: in windows, and between them */
-TEST_F(bts, restarts)
+static int restart(struct gated *gated)
 {
-	struct gated *gated = &self->gated;
-	int i;
+	return restart_event(gated->group.aux);
+}
 
-	if (lacks_restart())
-		SKIP(return, "no %s", lacks_restart());
+static int suspend(struct gated *gated)
+{
+	return model_suspend();
+}
+
+/* It happens in windows, and between them. */
+static void windows_over(struct __test_metadata *_metadata, struct gated *gated,
+			 struct bts_trace *trace, int (*happen)(struct gated *gated))
+{
+	int i;
 
 	open_and_enable(_metadata, gated);
 	for (i = 0; i < 50; i++) {
 		fire(true);
 		branches(11);
-		ASSERT_EQ(restart_event(gated->group.aux), 0)
+		ASSERT_EQ(happen(gated), 0)
 			TH_LOG("%s", strerror(errno));
 		branches(11);
 		fire(false);
-		ASSERT_EQ(restart_event(gated->group.aux), 0);
+		ASSERT_EQ(happen(gated), 0);
 		branches(101);
 	}
 	disable_and_read(_metadata, gated);
 
-	EXPECT_EQ(bts_branches(&self->trace, WINDOW_PLACES), 50 * 20);
-	EXPECT_EQ(self->trace.truncated, 0);
+	EXPECT_EQ(bts_branches(trace, WINDOW_PLACES), 50 * 20);
+	EXPECT_EQ(trace->truncated, 0);
 	expect_exact(_metadata, gated);
+}
+
+/* Stop without update, and start */
+TEST_F(bts, restarts)
+{
+	if (lacks_restart())
+		SKIP(return, "no %s", lacks_restart());
+
+	windows_over(_metadata, &self->gated, &self->trace, restart);
+}
+
+/* DEBUGCTL and DS_AREA are lost, but the level isn't. */
+TEST_F(bts, suspend_of_a_cpu_event)
+{
+	if (!has_model())
+		SKIP(return, "the model suspends");
+
+	self->gated.spec.pid = -1;
+	self->gated.spec.cpu = self->gated.cpu;
+	windows_over(_metadata, &self->gated, &self->trace, suspend);
+}
+
+TEST_F(bts, suspend_of_a_task_event)
+{
+	if (!has_model())
+		SKIP(return, "the model suspends");
+
+	windows_over(_metadata, &self->gated, &self->trace, suspend);
 }
 
 static void fill(struct gated *gated)

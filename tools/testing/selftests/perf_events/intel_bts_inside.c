@@ -32,19 +32,14 @@ FIXTURE(bts)
 
 FIXTURE_SETUP(bts)
 {
-	struct gated *gated = &self->gated;
-
 	memset(self, 0, sizeof(*self));
-	gated_init_bts(gated, &self->trace);
-	if (!setup_kind(_metadata, gated, "nmi"))
-		return;
-	ASSERT_EQ(rate_unlimit(&self->limit), 0);
+	bts_setup_nmis(_metadata, &self->gated, &self->trace, &self->limit);
 }
 
 FIXTURE_TEARDOWN(bts)
 {
 	bts_close(_metadata, &self->gated);
-	rate_restore(&self->limit);
+	set_rate_limit(&self->limit);
 }
 
 /* --- Gates --- */
@@ -258,10 +253,8 @@ FIXTURE_SETUP(bts_ack)
 		SKIP(return, "only the model can be any type of CPU");
 
 	memset(self, 0, sizeof(*self));
-	gated_init_bts(gated, &self->trace);
-	if (!setup_kind(_metadata, gated, "nmi"))
+	if (!bts_setup_nmis(_metadata, gated, &self->trace, &self->limit))
 		return;
-	ASSERT_EQ(rate_unlimit(&self->limit), 0);
 	ASSERT_EQ(model_ack(variant->when), 0);
 	gated->spec.exclude_kernel = false;
 	gated->spec.pid = -1;
@@ -273,8 +266,8 @@ FIXTURE_SETUP(bts_ack)
 FIXTURE_TEARDOWN(bts_ack)
 {
 	bts_close(_metadata, &self->gated);
-	rate_restore(&self->limit);
-	EXPECT_EQ(model_ack("cpu"), 0);
+	set_rate_limit(&self->limit);
+	EXPECT_EQ(model_reset(), 0);
 }
 
 /*

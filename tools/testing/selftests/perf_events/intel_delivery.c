@@ -141,16 +141,14 @@ FIXTURE_SETUP(delivery)
 
 FIXTURE_TEARDOWN(delivery)
 {
-	EXPECT_EQ(model_lose_masked(false), 0);
-	EXPECT_EQ(model_skid(0, 0), 0);
 	if (self->counter >= 0)
 		close(self->counter);
 	if (variant->bts)
 		bts_close(_metadata, &self->gated);
 	else
 		pt_close(_metadata, &self->gated);
-	rate_restore(&self->limit);
-	EXPECT_EQ(model_ack("cpu"), 0);
+	set_rate_limit(&self->limit);
+	EXPECT_EQ(model_reset(), 0);
 }
 
 static long long lost_interrupts(void)

@@ -67,11 +67,9 @@ static void gated_init(struct gated *gated, const struct gated_ops *ops, void *t
 	gated->log = log;
 
 	model_watch();
-	/* A test that was killed may have left it masked, or overflowing. */
-	if (has_model()) {
-		model_mask(false);
-		model_overflow(0);
-	}
+	/* A test that was killed may have left it masked, losing interrupts, or overflowing. */
+	if (has_model())
+		model_reset();
 }
 
 void gated_init_pt(struct gated *gated, struct pt_trace *trace)
@@ -341,11 +339,8 @@ int gated_wait_truncated(struct gated *gated, void (*work)(struct gated *gated))
 		i = gated->records.nr;
 		if (perf_records_read(&gated->records, &gated->group))
 			return -1;
-		for (; i < gated->records.nr; i++) {
-			if (gated->records.rec[i].type == PERF_RECORD_AUX &&
-			    gated->records.rec[i].flags & PERF_AUX_FLAG_TRUNCATED)
-				return 0;
-		}
+		if (perf_records_flagged(&gated->records, i, PERF_AUX_FLAG_TRUNCATED))
+			return 0;
 	} while (clock_ns() < end);
 
 	return -1;

@@ -15,6 +15,7 @@
 #include "intel_test.h"
 
 #define ALWAYS		1
+#define PAIRS		500
 
 PROGRAM_NEEDS(lacks_pmu("intel_pt") ?: lacks_keep("intel_pt"))
 
@@ -167,6 +168,8 @@ TEST_F(keep, cut_by_interrupts)
 	struct gated *gated = &k->gated;
 	int i;
 
+	if (is_pt(gated) && lacks_regions())
+		SKIP(return, "no %s", lacks_regions());
 	gated->spec.aux_pages = 32;
 	gated->spec.watermark = 4096;
 	if (!open_kind(_metadata, gated, variant->kind))
@@ -188,6 +191,8 @@ TEST_F(keep, room_is_free_again)
 	struct gated *gated = &k->gated;
 	int i;
 
+	if (is_pt(gated) && lacks_regions())
+		SKIP(return, "no %s", lacks_regions());
 	gated->spec.aux_pages = 8;
 	if (!open_kind(_metadata, gated, variant->kind))
 		return;
@@ -200,6 +205,85 @@ TEST_F(keep, room_is_free_again)
 	expect_log(_metadata, k, 1);
 	ASSERT_EQ(count_windows(gated->group.aux, &k->windows), 0);
 	EXPECT_GE(k->windows.discarded, ROUNDS);
+}
+
+/*
+ * The area gets full in a window: what is there is kept, however short the window. The event
+ * is disabled, and misses the pause, so the window ends with the next pause after there is
+ * room again. From then on, windows are kept and discarded as before.
+ */
+TEST_F(keep, full)
+{
+	struct keeping *k = &self->k;
+	struct gated *gated = &k->gated;
+	int i;
+
+	gated->spec.aux_pages = 8;
+	if (!open_kind(_metadata, gated, variant->kind))
+		return;
+	ASSERT_EQ(keep_longer(gated->group.aux, FOREVER), 0);
+	enable_group(_metadata, gated);
+	EXPECT_EQ(gated_window(gated, is_pt(gated) ? 400000 : 4000), -1);
+	disable_and_read(_metadata, gated);
+	EXPECT_GE(k->bts.truncated + k->pt.truncated, 1);
+
+	enable_group(_metadata, gated);
+	for (i = 0; i < 10 && !k->discarded; i++)
+		window(_metadata, k, FOREVER, 100);
+	ASSERT_TRUE(k->discarded);
+	disable_and_read(_metadata, gated);
+	ASSERT_EQ(count_windows(gated->group.aux, &k->windows), 0);
+	EXPECT_GE(k->windows.partial, 1);
+
+	/* From here on, all windows are complete. */
+	enable_group(_metadata, gated);
+	pt_trace_free(&k->pt);
+	bts_trace_free(&k->bts);
+	gated->nr = 0;
+	for (i = 0; i < ROUNDS; i++)
+		window(_metadata, k, i % 2 ? FOREVER : ALWAYS, 50 + 17 * i);
+	disable_and_read(_metadata, gated);
+	expect_log(_metadata, k, ROUNDS / 4);
+}
+
+/*
+ * Each window is two writes of CTL. A discarded one is three more, for where the output is
+ * and for PSB+. BTS's output isn't in MSRs.
+ */
+TEST(pt_discarded_window_costs_three_msr_writes)
+{
+	struct perf_event_aux_windows windows;
+	struct pt_trace trace = {};
+	struct rate_limit limit;
+	struct gated gated;
+	int counter, i;
+
+	gated_init_pt(&gated, &trace);
+	if (!setup_kind(_metadata, &gated, "nmi"))
+		return;
+	/* A CPU event, as a context switch stops and starts a task's event. */
+	gated.spec.pid = -1;
+	gated.spec.cpu = gated.cpu;
+	open_group(_metadata, &gated);
+	counter = count_msr_writes(&gated.spec, MSR_RTIT_OUTPUT_BASE, MSR_RTIT_LAST);
+	if (counter < 0)
+		SKIP(return, "no tracepoint msr:write_msr");
+
+	ASSERT_EQ(rate_unlimit(&limit), 0);
+	/* From here to its restoring nothing ends the test. */
+	EXPECT_EQ(keep_longer(gated.group.aux, FOREVER), 0);
+	EXPECT_EQ(aux_group_enable(&gated.group), 0);
+	EXPECT_EQ(perf_enable(counter), 0);
+	for (i = 0; i < PAIRS; i++) {
+		fire_tag(TAG_RESUME);
+		fire_tag(TAG_PAUSE);
+	}
+	EXPECT_EQ(count_windows(gated.group.aux, &windows), 0);
+	EXPECT_EQ(windows.discarded, PAIRS);
+	EXPECT_EQ(perf_count(counter), 5 * PAIRS);
+	close(counter);
+	pt_close(_metadata, &gated);
+	set_rate_limit(&limit);
 }
 
 TEST_HARNESS_MAIN

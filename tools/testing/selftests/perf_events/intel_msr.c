@@ -128,14 +128,19 @@ const char *lacks_nmi_at_msr(void)
 	       NULL : "module test_perf_msr (CONFIG_TEST_PERF_MSR)";
 }
 
-int nmi_at_msr(const struct msr_point *point, unsigned int tag)
+int nmi_at_nth_msr(const struct msr_point *point, unsigned int tag, unsigned int nth)
 {
 	char text[32];
 
-	snprintf(text, sizeof(text), "%s %x %u\n", point->write ? "write" : "read",
-		 point->msr, tag);
+	snprintf(text, sizeof(text), "%s %x %u %u\n", point->write ? "write" : "read",
+		 point->msr, tag, nth);
 
 	return write_file(MSR_NMI, text);
+}
+
+int nmi_at_msr(const struct msr_point *point, unsigned int tag)
+{
+	return nmi_at_nth_msr(point, tag, 0);
 }
 
 long nmi_at_msr_off(void)

@@ -59,6 +59,8 @@ int open_msr_gate(const struct aux_spec *spec, const struct aux_group *group,
 
 const char *lacks_nmi_at_msr(void);
 int nmi_at_msr(const struct msr_point *point, unsigned int tag);
+/* The same once, when it passes the point for the nth time; the first one is 1. */
+int nmi_at_nth_msr(const struct msr_point *point, unsigned int tag, unsigned int nth);
 /* Returns the number of these NMIs. */
 long nmi_at_msr_off(void);
 

@@ -47,6 +47,8 @@ static void inside_open(struct __test_metadata *_metadata, struct inside *in,
 	struct gated *gated = &in->gated;
 
 	memset(in, 0, sizeof(*in));
+	if (!overwrite && lacks_regions())
+		SKIP(return, "no %s", lacks_regions());
 	in->sampler = -1;
 	gated_init_pt(gated, &in->trace);
 	gated->spec.overwrite = overwrite;
@@ -70,7 +72,7 @@ static void inside_close(struct __test_metadata *_metadata, struct inside *in)
 	EXPECT_EQ(in->trace.truncated, 0);
 	close(in->sampler);
 	pt_close(_metadata, &in->gated);
-	rate_restore(&in->limit);
+	set_rate_limit(&in->limit);
 }
 
 /* --- What the driver is made to do --- */

@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include <x86intrin.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -253,7 +255,7 @@ TEST_F_TIMEOUT(pt_level, kernel_windows_and_nmis, 120)
 
 	ASSERT_EQ(rate_unlimit(&limit), 0);
 	rough_windows(_metadata, &self->gated, &self->trace, 500);
-	rate_restore(&limit);
+	set_rate_limit(&limit);
 	close(counter);
 }
 
@@ -411,16 +413,28 @@ TEST_F(pt_level, address_filter)
 	expect_exact(_metadata, gated);
 }
 
+static long switches(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+
+	return usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
+#define AFTER_STOP	1000	/* branches of a window, behind the filtered code */
+
 /*
  * A stop filter stops the trace until it is resumed: each window has what ran before the
- * filtered code.
+ * filtered code. When the task is switched in, the trace starts again: such a window may
+ * have all branches. Returns their number, or -1 if there are no filters.
  */
-static bool stopped_windows(struct __test_metadata *_metadata, struct gated *gated)
+static int stopped_windows(struct __test_metadata *_metadata, struct gated *gated)
 {
 	char path[] = "/dev/shm/window.XXXXXX";
 	void (*run)(const struct window *win);
 	struct window win = { .loops = 100 };
-	int i, err;
+	int i, err, switched = 0;
 	size_t len;
 
 	open_group(_metadata, gated);
@@ -429,11 +443,12 @@ static bool stopped_windows(struct __test_metadata *_metadata, struct gated *gat
 	ASSERT_NE(MAP_FAILED, run)
 		TH_LOG("%s: %s", path, strerror(errno));
 	if (err)
-		SKIP(return false, "no address filters");
+		SKIP(return -1, "no address filters");
 
 	enable_group(_metadata, gated);
 	for (i = 0; i < ROUNDS; i++) {
 		struct window_log *log = &gated->log[gated->nr++];
+		long before = switches();
 
 		log->loops = LOOPS_UNKNOWN;
 		log->from = __rdtsc();
@@ -441,24 +456,29 @@ static bool stopped_windows(struct __test_metadata *_metadata, struct gated *gat
 		branches(50);
 		run(&win);
 		log->to = __rdtsc();
-		branches(1000);
+		branches(AFTER_STOP);
 		pause_trace();
+		if (switches() != before) {
+			log->to = __rdtsc();
+			switched++;
+		}
 	}
 	disable_and_read(_metadata, gated);
 
-	return true;
+	return switched;
 }
 
 TEST_F(pt_level, resumed_behind_a_stop_filter)
 {
 	struct gated *gated = &self->gated;
+	int switched = stopped_windows(_metadata, gated);
 
-	if (!stopped_windows(_metadata, gated))
+	if (switched < 0)
 		return;
 	EXPECT_EQ(pt_trace_match(&self->trace, gated->log, gated->nr, false), ROUNDS)
 		TH_LOG("%s", self->trace.error);
 	EXPECT_GE(self->trace.tnt, ROUNDS * 50);
-	EXPECT_LT(self->trace.tnt, ROUNDS * 100);
+	EXPECT_LT(self->trace.tnt, ROUNDS * 100 + switched * AFTER_STOP);
 	EXPECT_EQ(self->trace.truncated, 0);
 	expect_exact(_metadata, gated);
 }
@@ -466,14 +486,16 @@ TEST_F(pt_level, resumed_behind_a_stop_filter)
 TEST_F(pt_level, resumed_behind_a_stop_filter_in_overwrite_mode)
 {
 	struct gated *gated = &self->gated;
+	int switched;
 
 	gated->spec.overwrite = true;
-	if (!stopped_windows(_metadata, gated))
+	switched = stopped_windows(_metadata, gated);
+	if (switched < 0)
 		return;
 	EXPECT_EQ(pt_trace_match(&self->trace, gated->log, gated->nr, false), ROUNDS)
 		TH_LOG("%s", self->trace.error);
 	EXPECT_GE(self->trace.tnt, ROUNDS * 50);
-	EXPECT_LT(self->trace.tnt, ROUNDS * 100);
+	EXPECT_LT(self->trace.tnt, ROUNDS * 100 + switched * AFTER_STOP);
 }
 
 /* --- Interrupts that the model holds back --- */
@@ -506,7 +528,8 @@ static bool trace_until(const struct gated *gated, unsigned int msr, __u64 bit)
 TEST_F(pt_level, resumed_without_the_interrupt)
 {
 	struct gated *gated = &self->gated;
-	int round;
+	unsigned int rounds = 0, tries = 0;
+	bool stopped;
 
 	if (!has_model())
 		SKIP(return, "the model masks the interrupt");
@@ -515,15 +538,18 @@ TEST_F(pt_level, resumed_without_the_interrupt)
 
 	gated->spec.aux_pages = 4;
 	open_group(_metadata, gated);
-	for (round = 1; round <= 3; round++) {
+	while (rounds < 3) {
+		ASSERT_LT(tries++, 6);
 		enable_group(_metadata, gated);
 		ASSERT_EQ(model_mask(true), 0);
 		resume();
-		EXPECT_TRUE(trace_until(gated, MSR_RTIT_STATUS, RTIT_STATUS_STOPPED));
+		/* Unless the task is switched out, which does the interrupt's work, too */
+		stopped = trace_until(gated, MSR_RTIT_STATUS, RTIT_STATUS_STOPPED);
 		pause_trace();
 		resume();
 		read_trace(_metadata, gated);
-		EXPECT_GE(self->trace.truncated, (unsigned int)round);
+		rounds += stopped;
+		EXPECT_GE(self->trace.truncated, rounds);
 		ASSERT_EQ(model_mask(false), 0);
 	}
 
@@ -576,6 +602,123 @@ TEST_F(pt_level, interrupt_of_another_event)
 	disable_and_read(_metadata, gated);
 	EXPECT_EQ(pt_trace_match(&self->trace, gated->log, gated->nr, true), 6)
 		TH_LOG("%s", self->trace.error);
+}
+
+/* --- Room in the area --- */
+
+/*
+ * The hardware stops at the end of a region only. If the free part of the area ends within
+ * the next one, the event is disabled. When there is room again, it traces, and nothing of
+ * the request to disable it is left.
+ */
+TEST_F(pt_level, no_room_for_a_region)
+{
+	struct gated *gated = &self->gated;
+	struct perf_event_mmap_page *page;
+
+	gated->spec.start_paused = false;
+	gated->spec.aux_pages = 16;
+	open_group(_metadata, gated);
+	page = gated->group.page;
+	page->aux_tail = 4096 - page->aux_size;
+	enable_group(_metadata, gated);
+	branches(1000);
+	if (!lacks_msr())
+		EXPECT_EQ(pt_is_on(gated->cpu), 0);
+	disable_and_read(_metadata, gated);
+	EXPECT_EQ(page->aux_head, 0);
+	EXPECT_GE(self->trace.truncated, 1);
+
+	page->aux_tail = 0;
+	enable_group(_metadata, gated);
+	sleep_a_little();
+	branches(1000);
+	pause_trace();
+	disable_and_read(_metadata, gated);
+	EXPECT_GE(self->trace.tnt, 1000);
+	expect_complete(_metadata, &self->trace);
+	expect_exact(_metadata, gated);
+}
+
+/* --- VMX operation --- */
+
+/* The AUX record says that trace is missing. */
+TEST_F(pt_level, vmx_leaves_a_gap)
+{
+	struct gated *gated = &self->gated;
+	struct perf_records *records = &gated->records;
+
+	if (!has_model())
+		SKIP(return, "VMX operation without KVM needs the model");
+
+	gated->spec.start_paused = false;
+	open_and_enable(_metadata, gated);
+	branches(1000);
+	pt_finish(_metadata, gated);
+	EXPECT_EQ(perf_records_flagged(records, 0, PERF_AUX_FLAG_PARTIAL), 0);
+
+	enable_group(_metadata, gated);
+	ASSERT_EQ(model_vmx(10), 0);
+	branches(1000);
+	disable_and_read(_metadata, gated);
+	EXPECT_EQ(perf_records_flagged(records, 0, PERF_AUX_FLAG_PARTIAL), 1);
+}
+
+struct vmx {
+	int cpu;
+	bool ends;
+};
+
+static void *enter_and_leave_vmx(void *arg)
+{
+	struct vmx *vmx = arg;
+
+	pin_to_cpu(vmx->cpu);
+	while (!__atomic_load_n(&vmx->ends, __ATOMIC_RELAXED))
+		model_vmx(1000);
+
+	return NULL;
+}
+
+/*
+ * Another CPU enables and disables the event in VMX operation, where each write of CTL is a
+ * protocol violation. The trace begins when VMX operation ends.
+ */
+TEST_F(pt_level, enabled_and_disabled_in_vmx)
+{
+	struct gated *gated = &self->gated;
+	struct vmx vmx = { .cpu = gated->cpu };
+	int other = nth_cpu(1), i;
+	pthread_t thread;
+
+	if (!has_model())
+		SKIP(return, "VMX operation without KVM needs the model");
+	if (other < 0)
+		SKIP(return, "one CPU only");
+
+	gated->spec.start_paused = false;
+	gated->spec.pid = -1;
+	gated->spec.cpu = gated->cpu;
+	open_group(_metadata, gated);
+	ASSERT_EQ(pthread_create(&thread, NULL, enter_and_leave_vmx, &vmx), 0);
+	ASSERT_EQ(pin_to_cpu(other), 0);
+	for (i = 0; i < 100; i++) {
+		enable_group(_metadata, gated);
+		usleep(i % 7 * 500);
+		disable_and_read(_metadata, gated);
+		usleep(i % 5 * 500);
+	}
+	__atomic_store_n(&vmx.ends, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	EXPECT_GT(perf_records_flagged(&gated->records, 0, PERF_AUX_FLAG_PARTIAL), 0);
+
+	/* It has ended while the event was disabled. */
+	ASSERT_EQ(pin_to_cpu(gated->cpu), 0);
+	self->trace.tnt = 0;
+	enable_group(_metadata, gated);
+	branches(20000);
+	disable_and_read(_metadata, gated);
+	EXPECT_GE(self->trace.tnt, 1000);
 }
 
 /* --- Suspend --- */

@@ -42,7 +42,7 @@ FIXTURE_SETUP(pt_mode)
 FIXTURE_TEARDOWN(pt_mode)
 {
 	pt_close(_metadata, &self->gated);
-	rate_restore(&self->limit);
+	set_rate_limit(&self->limit);
 }
 
 /* Makes trace data: each system call leaves the traced code and comes back. */
@@ -71,6 +71,9 @@ TEST_F(pt_mode, topa_interrupts)
 {
 	struct gated *gated = &self->gated;
 	__u64 end = clock_ns() + 15000000000ULL;
+
+	if (lacks_regions())
+		SKIP(return, "no %s", lacks_regions());
 
 	gated->spec.aux_pages = 8;
 	gated->spec.watermark = 4096;
@@ -370,6 +373,9 @@ TEST_F(pt_mode, interrupts_in_start)
 	int off, ack, restarts, hits = 0;
 	size_t from;
 
+	if (lacks_regions())
+		SKIP(return, "no %s", lacks_regions());
+
 	gated->spec.pid = -1;
 	gated->spec.cpu = gated->cpu;
 	gated->spec.aux_pages = 16;
@@ -460,10 +466,11 @@ static void next_window(struct gated *gated)
 
 TEST_F(pt_mode, interrupts_while_paused)
 {
+	const char *missing = lacks_msr() ?: lacks_regions();
 	struct gated *gated = &self->gated;
 
-	if (lacks_msr())
-		SKIP(return, "no %s", lacks_msr());
+	if (missing)
+		SKIP(return, "no %s", missing);
 
 	gated->spec.watermark = 4096;
 	hand_over_while_paused(_metadata, gated, next_window);

@@ -9,7 +9,7 @@
  * is quiet, the hardware is at the level of the last one, and gates still work. Every
  * packet of the trace is intact. There is no protocol violation.
  *
- * Each of the two tests goes on until it has seen enough, or for PERF_STORM_SECONDS.
+ * Each of the two tests goes on until it has seen enough, or as long as storm_is_over() lets it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -364,7 +364,7 @@ FIXTURE_TEARDOWN(intel_storm)
 
 	for (i = 0; i < self->cpus; i++)
 		site_close(&self->site[i]);
-	rate_restore(&self->limit);
+	set_rate_limit(&self->limit);
 	EXPECT_EQ(model_violations(), 0);
 }
 

@@ -111,6 +111,18 @@ static inline void pt_close(struct __test_metadata *_metadata, struct gated *gat
 
 /* --- Intel BTS --- */
 
+/* NMIs as gates. Nothing throttles them, until set_rate_limit(). */
+static inline bool bts_setup_nmis(struct __test_metadata *_metadata, struct gated *gated,
+				  struct bts_trace *trace, struct rate_limit *limit)
+{
+	gated_init_bts(gated, trace);
+	if (!setup_kind(_metadata, gated, "nmi"))
+		return false;
+	ASSERT_EQ(rate_unlimit(limit), 0);
+
+	return true;
+}
+
 static inline void bts_close(struct __test_metadata *_metadata, struct gated *gated)
 {
 	bts_trace_free(gated->trace);

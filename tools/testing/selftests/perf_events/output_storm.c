@@ -10,8 +10,8 @@
  * weren't counted as lost.
  *
  * The test goes on until it has seen what it is for: the buffer wrapped, records
- * were lost, CPUs overlapped, and an NMI hit a task that was writing; or for
- * PERF_STORM_SECONDS.
+ * were lost, CPUs overlapped, and an NMI hit a task that was writing; or as long
+ * as storm_is_over() lets it.
  */
 #define _GNU_SOURCE
 #include <errno.h>

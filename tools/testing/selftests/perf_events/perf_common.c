@@ -132,6 +132,15 @@ int pmu_type(const char *name)
 	return read_number(path);
 }
 
+long long pmu_cap(const char *name, const char *cap)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), PMU_DIR "/%s/caps/%s", name, cap);
+
+	return read_number(path);
+}
+
 void attr_init(struct perf_event_attr *attr, int type)
 {
 	memset(attr, 0, sizeof(*attr));
@@ -241,30 +250,64 @@ void probed_second(void)
 	asm volatile("" : : "r" (1));
 }
 
+#define MAX_RATE	"/proc/sys/kernel/perf_event_max_sample_rate"
+#define MAX_PERCENT	"/proc/sys/kernel/perf_cpu_time_max_percent"
+
+/* The rate can be written only as long as 0 < percent < 100. */
+int set_rate_limit(const struct rate_limit *limit)
+{
+	char rate[32];
+
+	snprintf(rate, sizeof(rate), "%d\n", limit->rate);
+
+	return write_file(MAX_PERCENT, "50\n") ||
+	       write_file(MAX_RATE, rate) ||
+	       write_file(MAX_PERCENT, limit->percent) ? -1 : 0;
+}
+
+static int get_rate_limit(struct rate_limit *limit)
+{
+	limit->rate = read_number(MAX_RATE);
+
+	return limit->rate < 0 ||
+	       read_file(MAX_PERCENT, limit->percent, sizeof(limit->percent)) ? -1 : 0;
+}
+
 int set_max_sample_rate(int rate)
 {
-	static const char path[] = "/proc/sys/kernel/perf_event_max_sample_rate";
-	int old = read_number(path);
-	char text[32];
+	struct rate_limit limit;
+	int old;
 
-	snprintf(text, sizeof(text), "%d\n", rate);
+	if (get_rate_limit(&limit))
+		return -1;
 
-	return old < 0 || write_file(path, text) ? -1 : old;
+	old = limit.rate;
+	limit.rate = rate;
+
+	return set_rate_limit(&limit) ? -1 : old;
+}
+
+int rate_unlimit(struct rate_limit *limit)
+{
+	static const struct rate_limit unlimited = { RATE_UNLIMITED, "0\n" };
+
+	return get_rate_limit(limit) ? -1 : set_rate_limit(&unlimited);
 }
 
 /* --- Storms --- */
 
 bool storm_is_over(__u64 begin, bool seen)
 {
-	const char *text = getenv("PERF_STORM_SECONDS");
+	const char *fixed = getenv("PERF_STORM_SECONDS");
+	const char *text = fixed ?: getenv("PERF_STORM_LIMIT");
 	unsigned int seconds = text ? atoi(text) : STORM_SECONDS;
 
-	return (seen && !text) || clock_ns() - begin >= seconds * 1000000000ULL;
+	return (seen && !fixed) || clock_ns() - begin >= seconds * 1000000000ULL;
 }
 
 bool storm_was_short(bool seen)
 {
-	return !seen && !getenv("PERF_STORM_SECONDS");
+	return !seen && !getenv("PERF_STORM_SECONDS") && !getenv("PERF_STORM_LIMIT");
 }
 
 /* --- The machine --- */

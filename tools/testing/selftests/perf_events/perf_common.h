@@ -52,6 +52,9 @@ int perf_set_period(int fd, __u64 period);
 /* Type number of a PMU, or -1 if the kernel has none of that name. */
 int pmu_type(const char *name);
 
+/* A capability of a PMU, from its caps/; -1 if it doesn't tell */
+long long pmu_cap(const char *name, const char *cap);
+
 /*
  * Set up an event of type @type that begins disabled, with the clock of clock_ns()
  * and a sample_type that all events of a test have in common.
@@ -77,12 +80,24 @@ int set_max_sample_rate(int rate);
 /* None of the tests is that fast. */
 #define RATE_UNLIMITED	10000000
 
+/*
+ * Throttled gates don't act, so neither the rate nor the time spent in interrupts may
+ * throttle them.
+ */
+struct rate_limit {
+	int rate;
+	char percent[32];
+};
+
+int rate_unlimit(struct rate_limit *limit);
+int set_rate_limit(const struct rate_limit *limit);
+
 /* --- Storms: tests that wait for rare races --- */
 
 /*
  * A storm that began at @begin (clock_ns()) is over when it has @seen what it is for,
- * at the latest after STORM_SECONDS, for test farms. With PERF_STORM_SECONDS in the
- * environment it is over after that many seconds.
+ * at the latest after STORM_SECONDS, for test farms, or after PERF_STORM_LIMIT seconds
+ * (environment). With PERF_STORM_SECONDS it is over after that many seconds, not before.
  */
 #define STORM_SECONDS	15
 bool storm_is_over(__u64 begin, bool seen);
@@ -90,10 +105,10 @@ bool storm_is_over(__u64 begin, bool seen);
 
 /*
  * A storm that hasn't seen enough in STORM_SECONDS blames a slow machine: it skips. With
- * PERF_STORM_SECONDS it has failed.
+ * one of the variables it has failed.
  */
 bool storm_was_short(bool seen);
-#define STORM_WAS_SHORT	"too slow to see enough in 15 s: set PERF_STORM_SECONDS"
+#define STORM_WAS_SHORT	"too slow to see enough in 15 s: set PERF_STORM_LIMIT"
 
 /* --- The machine --- */
 

@@ -73,6 +73,22 @@ int aux_stats_reset(void)
 	       write_file(TEST_NMI_DIR "/stats", "0\n") ? -1 : 0;
 }
 
+/* A tick that hands out data switches it off and on: repeat until none came in between. */
+bool aux_engine_is_on(int cpu)
+{
+	char on[32], off[32];
+	long long before, result;
+
+	snprintf(on, sizeof(on), "cpu%d.on", cpu);
+	snprintf(off, sizeof(off), "cpu%d.off", cpu);
+	do {
+		before = aux_stat(on);
+		result = before - aux_stat(off);
+	} while (aux_stat(on) != before);
+
+	return result == 1;
+}
+
 int try_kernel_counter(unsigned int aux_action)
 {
 	char line[16];

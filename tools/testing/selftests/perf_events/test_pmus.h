@@ -33,6 +33,8 @@ int nmi_at(const char *points);
 long long aux_stat(const char *name);
 long long nmi_stat(const char *name);
 int aux_stats_reset(void);
+/* Is the engine of test_aux on? By its own counts, which a tick changes for a moment. */
+bool aux_engine_is_on(int cpu);
 /* Has the kernel create a counter. Returns 0 or the error. */
 int try_kernel_counter(unsigned int aux_action);
 

@@ -16,4 +16,8 @@ typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
 
+struct hlist_node {
+	struct hlist_node *next, **pprev;
+};
+
 #endif

@@ -8,6 +8,7 @@
 
 #define BYTES		(512 << 10)	/* of all buffers, what perf record takes */
 #define MANY_ROUNDS	1000
+#define WRITER_ROUNDS	11
 
 /**
  * struct figures - two rings, measured in turn
@@ -31,6 +32,7 @@ uint64_t nanoseconds(int clock);
 void record_fill(void *record, unsigned int size);
 
 void bench_one_writer(void);
-void bench_many_writers(void);
+/* @rounds: up to WRITER_ROUNDS */
+void bench_many_writers(unsigned int rounds);
 
 #endif

@@ -18,7 +18,6 @@
 
 #include "bench.h"
 
-#define ROUNDS		11
 #define WRITERS_MAX	8
 #define RINGS_MAX	8
 
@@ -193,14 +192,15 @@ static double run_once(struct run *run)
 	return run->slow ? slowest / 1e3 : run->writers * run->records * 1e3 / took;
 }
 
-static void compare_rings(unsigned int writers, unsigned int size, bool slow)
+static void compare_rings(unsigned int writers, unsigned int size, bool slow,
+			  unsigned int rounds)
 {
-	static double values[RINGS_MAX][ROUNDS];
+	static double values[RINGS_MAX][WRITER_ROUNDS];
 	unsigned long records = (slow ? 200000 : 48000000 / (size + 32)) / writers;
 	char what[64];
 
 	snprintf(what, sizeof(what), "%u bytes, %u writers", size, writers);
-	for (unsigned int round = 0; round < ROUNDS; round++) {
+	for (unsigned int round = 0; round < rounds; round++) {
 		for (unsigned int i = 0; i < RINGS; i++) {
 			struct run run = {
 				.ring = rings[i], .writers = writers, .size = size,
@@ -212,7 +212,7 @@ static void compare_rings(unsigned int writers, unsigned int size, bool slow)
 		}
 	}
 	for (unsigned int i = 1; i < RINGS; i++) {
-		struct figures figures = compare(values[0], values[i], ROUNDS);
+		struct figures figures = compare(values[0], values[i], rounds);
 
 		row(what, rings[0], rings[i], &figures,
 		    slow ? "us, slowest write" : "million records per CPU second",
@@ -221,14 +221,14 @@ static void compare_rings(unsigned int writers, unsigned int size, bool slow)
 	}
 }
 
-void bench_many_writers(void)
+void bench_many_writers(unsigned int rounds)
 {
 	static const unsigned int sizes[] = { 48, 512 };
 
 	for (unsigned int slow = 0; slow < 2; slow++) {
 		for (unsigned int i = 0; i < 2; i++) {
 			for (unsigned int writers = 2; writers <= WRITERS_MAX; writers *= 2)
-				compare_rings(writers, sizes[i], slow);
+				compare_rings(writers, sizes[i], slow, rounds);
 		}
 	}
 }

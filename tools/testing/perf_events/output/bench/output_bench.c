@@ -80,10 +80,16 @@ void row(const char *what, const struct ring *series, const struct ring *referen
 int main(int argc, char **argv)
 {
 	const char *which = argc > 1 ? argv[1] : "all";
+	unsigned int rounds = argc > 2 ? atoi(argv[2]) : WRITER_ROUNDS;
 
+	if (rounds < 1 || rounds > WRITER_ROUNDS) {
+		fprintf(stderr, "usage: output_bench [one|many|all] [ROUNDS of many, up to %u]\n",
+			WRITER_ROUNDS);
+		return 1;
+	}
 	if (!strcmp(which, "one") || !strcmp(which, "all"))
 		bench_one_writer();
 	if (!strcmp(which, "many") || !strcmp(which, "all"))
-		bench_many_writers();
+		bench_many_writers(rounds);
 	return 0;
 }

@@ -1,0 +1,642 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Windows belong to the thread that opened them: AUX area events of CPUs that share their
+ * threads. What a thread does between its gates is traced, wherever it runs, and nothing
+ * that others do meanwhile on the same CPUs is.
+ *
+ * Expected: each test passes; skipped by a kernel without PERF_FLAG_FD_AUX_THREADS, and on
+ * one CPU. Where windows belong to CPUs, all tests fail but that of the errors.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "aux_beacon_test.h"
+#include "aux_keep.h"
+
+PROGRAM_NEEDS(lacks_test_pmus() ?: lacks_aux_threads())
+
+#define CPUS	BEACON_CPUS
+#define ROUNDS	40
+
+FIXTURE(aux_threads)
+{
+	struct beacon_run run;
+	int none;
+};
+
+FIXTURE_SETUP(aux_threads)
+{
+	self->none = -1;
+	beacon_run_setup(_metadata, &self->run);
+	self->run.spec.pid = -1;
+	self->run.spec.threads_fd = &self->none;
+}
+
+FIXTURE_TEARDOWN(aux_threads)
+{
+	beacon_run_teardown(_metadata, &self->run);
+}
+
+static void open_and_enable(struct __test_metadata *_metadata, struct beacon_run *run)
+{
+	beacon_run_open(_metadata, run, &run->spec.threads_fd);
+	beacon_run_enable(_metadata, run);
+}
+
+/* --- Threads --- */
+
+/* Threads that work outside of windows on each CPU, and take it from those in a window. */
+struct crowd {
+	struct beacon_run *run;
+	pthread_t thread[CPUS];
+	bool over;
+};
+
+struct bystander {
+	struct crowd *crowd;
+	int cpu;
+};
+
+static void *stand_by(void *arg)
+{
+	struct bystander *bystander = arg;
+	struct crowd *crowd = bystander->crowd;
+
+	pin_to_cpu(bystander->cpu);
+	free(bystander);
+	while (!__atomic_load_n(&crowd->over, __ATOMIC_RELAXED)) {
+		beacons_note(crowd->run->beacons, false);
+		spin_ns(300000);
+		/* For a waker, and for those who have waited longer */
+		sched_yield();
+	}
+
+	return NULL;
+}
+
+static void crowd_start(struct __test_metadata *_metadata, struct crowd *crowd,
+			struct beacon_run *run)
+{
+	struct bystander *bystander;
+	int i;
+
+	crowd->run = run;
+	crowd->over = false;
+	for (i = 0; i < CPUS; i++) {
+		bystander = malloc(sizeof(*bystander));
+		ASSERT_NE(bystander, NULL);
+		bystander->crowd = crowd;
+		bystander->cpu = run->cpu[i];
+		ASSERT_EQ(pthread_create(&crowd->thread[i], NULL, stand_by, bystander), 0);
+	}
+}
+
+static void crowd_end(struct crowd *crowd)
+{
+	int i;
+
+	__atomic_store_n(&crowd->over, true, __ATOMIC_RELAXED);
+	for (i = 0; i < CPUS; i++)
+		pthread_join(crowd->thread[i], NULL);
+}
+
+static void *wander(void *arg)
+{
+	struct beacon_run *run = arg;
+
+	beacons_wander(run->beacons, run->cpu, ROUNDS);
+
+	return NULL;
+}
+
+static bool all_paused(struct __test_metadata *_metadata, const struct beacon_run *run)
+{
+	struct aux_actions act;
+	bool paused = true;
+	int i;
+
+	for (i = 0; i < CPUS; i++) {
+		if (aux_actions_read(&run->group[i], &act))
+			return false;
+		EXPECT_EQ(act.pending, 0);
+		EXPECT_EQ(act.requested, act.executed + act.superseded);
+		paused = paused && act.paused;
+	}
+
+	return paused;
+}
+
+TEST_F(aux_threads, window_follows_the_thread)
+{
+	struct beacon_run *run = &self->run;
+	struct crowd crowd;
+
+	open_and_enable(_metadata, run);
+	crowd_start(_metadata, &crowd, run);
+	wander(run);
+	crowd_end(&crowd);
+	EXPECT_TRUE(all_paused(_metadata, run));
+	beacon_run_read(_metadata, run);
+
+	beacon_run_expect(_metadata, run);
+}
+
+/* Two threads take turns on the same CPUs, both in windows of their own. */
+TEST_F(aux_threads, two_threads_in_windows)
+{
+	struct beacon_run *run = &self->run;
+	pthread_t other;
+
+	open_and_enable(_metadata, run);
+	ASSERT_EQ(pthread_create(&other, NULL, wander, run), 0);
+	wander(run);
+	ASSERT_EQ(pthread_join(other, NULL), 0);
+	EXPECT_TRUE(all_paused(_metadata, run));
+	beacon_run_read(_metadata, run);
+
+	beacon_run_expect(_metadata, run);
+}
+
+/* --- A thread that sleeps in its window --- */
+
+struct sleeper {
+	struct beacon_run *run;
+	sem_t asleep, wake;
+};
+
+static void *sleep_in_windows(void *arg)
+{
+	struct sleeper *sleeper = arg;
+	struct beacon_run *run = sleeper->run;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		pin_to_cpu(run->cpu[i % CPUS]);
+		soft_resume();
+		beacons_work(run->beacons, true);
+		sem_post(&sleeper->asleep);
+		while (sem_wait(&sleeper->wake))
+			;
+		beacons_work(run->beacons, true);
+		soft_pause();
+		beacons_work(run->beacons, false);
+	}
+
+	return NULL;
+}
+
+/* Who wakes it works on the CPU that it slept on. */
+TEST_F(aux_threads, asleep_in_a_window)
+{
+	struct beacon_run *run = &self->run;
+	struct sleeper sleeper = { .run = run };
+	pthread_t thread;
+	int i;
+
+	sem_init(&sleeper.asleep, 0, 0);
+	sem_init(&sleeper.wake, 0, 0);
+	open_and_enable(_metadata, run);
+	ASSERT_EQ(pthread_create(&thread, NULL, sleep_in_windows, &sleeper), 0);
+	for (i = 0; i < ROUNDS; i++) {
+		while (sem_wait(&sleeper.asleep))
+			;
+		pin_to_cpu(run->cpu[i % CPUS]);
+		beacons_work(run->beacons, false);
+		sem_post(&sleeper.wake);
+		beacons_work(run->beacons, false);
+	}
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
+	EXPECT_TRUE(all_paused(_metadata, run));
+	beacon_run_read(_metadata, run);
+
+	beacon_run_expect(_metadata, run);
+}
+
+/* --- Threads that end, and new ones --- */
+
+static void *work_outside(void *arg)
+{
+	struct beacon_run *run = arg;
+
+	beacons_work(run->beacons, false);
+
+	return NULL;
+}
+
+static void *end_in_a_window(void *arg)
+{
+	struct beacon_run *run = arg;
+
+	soft_resume();
+	beacons_work(run->beacons, true);
+
+	return NULL;
+}
+
+/* Who comes next, on that CPU and in the memory of that thread, is in no window. */
+TEST_F(aux_threads, end_in_a_window)
+{
+	struct beacon_run *run = &self->run;
+	pthread_t thread;
+	int i;
+
+	open_and_enable(_metadata, run);
+	for (i = 0; i < ROUNDS; i++) {
+		pin_to_cpu(run->cpu[i % CPUS]);
+		ASSERT_EQ(pthread_create(&thread, NULL, end_in_a_window, run), 0);
+		ASSERT_EQ(pthread_join(thread, NULL), 0);
+		beacons_work(run->beacons, false);
+		ASSERT_EQ(pthread_create(&thread, NULL, work_outside, run), 0);
+		ASSERT_EQ(pthread_join(thread, NULL), 0);
+	}
+	EXPECT_TRUE(all_paused(_metadata, run));
+	beacon_run_read(_metadata, run);
+
+	beacon_run_expect(_metadata, run);
+}
+
+static void *end_elsewhere(void *arg)
+{
+	struct beacon_run *run = arg;
+
+	soft_resume();
+	beacons_work(run->beacons, true);
+	pin_to_cpu(run->cpu[1]);
+
+	return NULL;
+}
+
+/* There is an event on one CPU only, and threads leave it for good in their windows. */
+TEST_F(aux_threads, end_where_no_event_is)
+{
+	struct beacon_run *run = &self->run;
+	struct aux_actions act;
+	pthread_t thread;
+	int i, j;
+
+	run->spec.cpu = run->cpu[0];
+	ASSERT_EQ(aux_group_open(&run->group[0], &run->spec), 0);
+	ASSERT_EQ(aux_group_enable(&run->group[0]), 0);
+	for (i = 0; i < 5 * ROUNDS; i++) {
+		ASSERT_EQ(pthread_create(&thread, NULL, end_elsewhere, run), 0);
+		ASSERT_EQ(pthread_join(thread, NULL), 0);
+		for (j = 0; j < 3; j++) {
+			ASSERT_EQ(pthread_create(&thread, NULL, work_outside, run), 0);
+			ASSERT_EQ(pthread_join(thread, NULL), 0);
+		}
+	}
+	ASSERT_EQ(aux_actions_read(&run->group[0], &act), 0);
+	EXPECT_TRUE(act.paused);
+	beacon_run_read(_metadata, run);
+
+	beacon_run_expect(_metadata, run);
+}
+
+/* A child is in no window: neither a thread nor a process. */
+TEST_F(aux_threads, fork_in_a_window)
+{
+	struct beacon_run *run = &self->run;
+	int i, status;
+	pid_t pid;
+
+	open_and_enable(_metadata, run);
+	for (i = 0; i < 10; i++) {
+		soft_resume();
+		pid = fork();
+		if (!pid) {
+			beacons_work(run->beacons, false);
+			pin_to_cpu(run->cpu[1]);
+			beacons_work(run->beacons, false);
+			_exit(0);
+		}
+		beacons_work(run->beacons, true);
+		ASSERT_EQ(waitpid(pid, &status, 0), pid);
+		EXPECT_EQ(status, 0);
+		beacons_work(run->beacons, true);
+		soft_pause();
+		beacons_work(run->beacons, false);
+	}
+	beacon_run_read(_metadata, run);
+
+	beacon_run_expect(_metadata, run);
+}
+
+/* --- Together with other things --- */
+
+/* Events that are off meanwhile find the thread in its window. */
+TEST_F(aux_threads, enabled_in_a_window)
+{
+	struct beacon_run *run = &self->run;
+	int i;
+
+	open_and_enable(_metadata, run);
+	for (i = 0; i < 10; i++) {
+		soft_resume();
+		beacons_work(run->beacons, true);
+		aux_group_restart(&run->group[i % CPUS]);
+		pin_to_cpu(run->cpu[(i + 1) % CPUS]);
+		beacons_work(run->beacons, true);
+		soft_pause();
+		beacons_work(run->beacons, false);
+	}
+	beacon_run_read(_metadata, run);
+
+	beacon_run_expect(_metadata, run);
+}
+
+/*
+ * However short a window was: if its thread moved meanwhile, it is kept, because what it
+ * left on the other CPU can't be discarded.
+ */
+TEST_F(aux_threads, a_window_that_moved_is_kept)
+{
+	struct beacon_run *run = &self->run;
+	struct perf_event_aux_windows windows[CPUS];
+	int i;
+
+	beacon_run_open(_metadata, run, &run->spec.threads_fd);
+	for (i = 0; i < CPUS; i++)
+		ASSERT_EQ(keep_longer(run->group[i].aux, FOREVER), 0);
+	beacon_run_enable(_metadata, run);
+	for (i = 0; i < ROUNDS; i++) {
+		pin_to_cpu(run->cpu[i % CPUS]);
+		beacons_work(run->beacons, false);
+		soft_resume();
+		beacons_work(run->beacons, true);
+		pin_to_cpu(run->cpu[(i + 1) % CPUS]);
+		beacons_work(run->beacons, true);
+		soft_pause();
+		/* This one is discarded unless another thread comes. */
+		soft_resume();
+		soft_pause();
+	}
+	for (i = 0; i < CPUS; i++)
+		ASSERT_EQ(count_windows(run->group[i].aux, &windows[i]), 0);
+	beacon_run_read(_metadata, run);
+
+	beacon_run_expect(_metadata, run);
+	EXPECT_GE(windows[0].partial + windows[1].partial, ROUNDS);
+	EXPECT_GE(windows[0].discarded + windows[1].discarded, ROUNDS / 2);
+	EXPECT_EQ(windows[0].kept + windows[1].kept, 0);
+	EXPECT_EQ(windows[0].lost + windows[1].lost, 0);
+}
+
+/* --- More threads in windows than there is room for --- */
+
+#define MANY	7000
+
+struct many {
+	sem_t in_window;
+	pthread_barrier_t all;
+};
+
+static void *wait_in_a_window(void *arg)
+{
+	struct many *many = arg;
+
+	soft_resume();
+	sem_post(&many->in_window);
+	pthread_barrier_wait(&many->all);
+	soft_pause();
+
+	return NULL;
+}
+
+static unsigned int start_many(pthread_t *thread, struct many *many)
+{
+	pthread_attr_t attr;
+	unsigned int i;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, PTHREAD_STACK_MIN);
+	for (i = 0; i < MANY; i++) {
+		if (pthread_create(&thread[i], &attr, wait_in_a_window, many))
+			break;
+	}
+
+	return i;
+}
+
+static __u64 lost_windows(const struct beacon_run *run)
+{
+	struct perf_event_aux_windows windows;
+	__u64 lost = 0;
+	int i;
+
+	for (i = 0; i < CPUS; i++) {
+		if (!count_windows(run->group[i].aux, &windows))
+			lost += windows.lost;
+	}
+
+	return lost;
+}
+
+/* It is counted, and those that come later have all the room. */
+TEST_F_TIMEOUT(aux_threads, too_many_windows, 120)
+{
+	struct beacon_run *run = &self->run;
+	pthread_t *thread = calloc(MANY, sizeof(*thread));
+	struct many many;
+	unsigned int i;
+	__u64 lost;
+
+	ASSERT_NE(thread, NULL);
+	sem_init(&many.in_window, 0, 0);
+	ASSERT_EQ(pthread_barrier_init(&many.all, NULL, MANY + 1), 0);
+	run->spec.overwrite = true;
+	open_and_enable(_metadata, run);
+	ASSERT_EQ(start_many(thread, &many), MANY);
+	for (i = 0; i < MANY; i++)
+		while (sem_wait(&many.in_window))
+			;
+	pthread_barrier_wait(&many.all);
+	for (i = 0; i < MANY; i++)
+		ASSERT_EQ(pthread_join(thread[i], NULL), 0);
+	free(thread);
+	lost = lost_windows(run);
+	EXPECT_GT(lost, 0);
+	EXPECT_TRUE(all_paused(_metadata, run));
+
+	wander(run);
+	EXPECT_EQ(lost_windows(run), lost);
+	EXPECT_TRUE(all_paused(_metadata, run));
+}
+
+/* --- Gates by NMI at all points of the driver --- */
+
+#define STORM_RULES	"all:1:13,all:2:17,all:3:29"
+
+struct storm {
+	int nmi_resume[CPUS], nmi_pause[CPUS];
+};
+
+static void storm_open(struct __test_metadata *_metadata, struct beacon_run *run,
+		       struct storm *storm)
+{
+	struct perf_event_attr attr;
+	int i;
+
+	for (i = 0; i < CPUS; i++) {
+		run->spec.cpu = run->cpu[i];
+		attr_nmi(&attr, 0, TAG_RESUME);
+		storm->nmi_resume[i] = aux_group_add_gate(&run->group[i], &run->spec, &attr,
+							  true);
+		attr_nmi(&attr, 0, TAG_PAUSE);
+		storm->nmi_pause[i] = aux_group_add_gate(&run->group[i], &run->spec, &attr,
+							 false);
+		ASSERT_GE(storm->nmi_resume[i], 0);
+		ASSERT_GE(storm->nmi_pause[i], 0);
+	}
+}
+
+static void storm_round(struct beacon_run *run)
+{
+	unsigned int n;
+
+	for (n = 0; n < 300; n++) {
+		soft_resume();
+		if (n % 3 == 0)
+			pin_to_cpu(run->cpu[n % CPUS]);
+		sched_yield();
+		if (n % 7 == 0)
+			aux_group_restart(&run->group[n % CPUS]);
+		if (n % 101 == 0)
+			nmi_fire(5, n & 1 ? TAG_RESUME : TAG_PAUSE);
+		soft_pause();
+	}
+}
+
+static void *storm_thread(void *arg)
+{
+	storm_round(arg);
+
+	return NULL;
+}
+
+/*
+ * Where this thread runs, the trace is as its gates say. Other threads may be in windows
+ * that gates in NMIs have opened.
+ */
+static void expect_trace_of_this_thread(struct __test_metadata *_metadata,
+					const struct beacon_run *run)
+{
+	int i;
+
+	soft_resume();
+	for (i = 0; i < CPUS; i++) {
+		pin_to_cpu(run->cpu[i]);
+		EXPECT_TRUE(aux_engine_is_on(run->cpu[i]));
+	}
+	soft_pause();
+	for (i = 0; i < CPUS; i++) {
+		pin_to_cpu(run->cpu[i]);
+		EXPECT_FALSE(aux_engine_is_on(run->cpu[i]));
+	}
+}
+
+TEST_F_TIMEOUT(aux_threads, storm, STORM_TIMEOUT)
+{
+	struct beacon_run *run = &self->run;
+	__u64 begin = clock_ns();
+	struct storm storm;
+	bool seen = false;
+	pthread_t other;
+	int i;
+
+	run->spec.overwrite = true;
+	beacon_run_open(_metadata, run, &run->spec.threads_fd);
+	storm_open(_metadata, run, &storm);
+	beacon_run_enable(_metadata, run);
+	while (!storm_is_over(begin, seen)) {
+		ASSERT_EQ(nmi_at(STORM_RULES), 0);
+		ASSERT_EQ(pthread_create(&other, NULL, storm_thread, run), 0);
+		storm_round(run);
+		ASSERT_EQ(pthread_join(other, NULL), 0);
+		ASSERT_EQ(nmi_at(""), 0);
+		expect_trace_of_this_thread(_metadata, run);
+		ASSERT_TRUE(_metadata->passed);
+		seen = aux_stat("total.nmi_fired") > 10000;
+	}
+	for (i = 0; i < CPUS; i++) {
+		close(storm.nmi_pause[i]);
+		close(storm.nmi_resume[i]);
+	}
+	if (_metadata->passed && storm_was_short(seen))
+		SKIP(return, STORM_WAS_SHORT);
+	EXPECT_TRUE(seen);
+}
+
+/* --- Errors --- */
+
+struct attempt {
+	const char	*pmu;
+	int		cpu;
+	bool		start_paused;
+};
+
+/* 0 or the error of opening such an event with the threads of @threads_fd */
+static int try_threads(const struct attempt *attempt, int threads_fd)
+{
+	struct perf_event_attr attr;
+	int fd;
+
+	attr_init(&attr, pmu_type(attempt->pmu));
+	attr.aux_start_paused = attempt->start_paused;
+	fd = perf_open_threads(&attr, attempt->cpu, threads_fd);
+	if (fd < 0)
+		return errno;
+	close(fd);
+
+	return 0;
+}
+
+TEST_F(aux_threads, errors)
+{
+	struct beacon_run *run = &self->run;
+	struct attempt good = { "test_aux", run->cpu[1], true }, bad;
+	struct perf_event_attr attr;
+	int first, i;
+
+	/* An event of a task has a level for that: PERF_FLAG_FD_AUX_LEVEL. */
+	attr_init(&attr, pmu_type("test_aux"));
+	attr.aux_start_paused = true;
+	EXPECT_EQ(syscall(__NR_perf_event_open, &attr, 0, run->cpu[1], -1,
+			  PERF_FLAG_FD_AUX_THREADS), -1);
+	EXPECT_EQ(errno, EINVAL);
+
+	run->spec.cpu = run->cpu[0];
+	ASSERT_EQ(aux_group_open(&run->group[0], &run->spec), 0);
+	first = run->group[0].aux;
+
+	/* As often as one likes: a failure leaves nothing behind. */
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(try_threads(&good, first), 0);
+		EXPECT_EQ(try_threads(&good, -1), 0);
+		EXPECT_EQ(try_threads(&good, INT_MAX), EBADF);
+		EXPECT_EQ(try_threads(&good, run->beacons_fd), EBADF);
+		EXPECT_EQ(try_threads(&good, run->group[0].resume), EINVAL);
+
+		bad = good;
+		bad.pmu = "test_aux_contig";
+		EXPECT_EQ(try_threads(&bad, first), EINVAL);
+		bad = good;
+		bad.pmu = "test_nmi";
+		bad.start_paused = false;
+		EXPECT_EQ(try_threads(&bad, -1), EINVAL);
+		bad = good;
+		bad.start_paused = false;
+		EXPECT_EQ(try_threads(&bad, first), EINVAL);
+		bad = good;
+		bad.cpu = run->cpu[0];
+		EXPECT_EQ(try_threads(&bad, first), EBUSY);
+	}
+}
+
+TEST_HARNESS_MAIN
