@@ -15,7 +15,7 @@ unexport LINUX
 .PHONY: help compose export patches kernel perf demo deb deb-kernel shell bench bench-long \
 	check check-user check-vm check-model check-patches check-base check-topics \
 	check-builds check-commits check-deb check-deb-kernel check-debug check-long \
-	check-mutants check-recordings hardware-report fuzz clean
+	check-mutants check-processors check-recordings hardware-report fuzz clean
 
 help:		## this list
 	@awk -F ':.*## *' '/^[a-z-]+:.*##/ { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,10 +54,10 @@ bench-long: kernel perf	## memory and dumps of perf record -M over ten minutes, 
 	@lab/bench/host --long 600
 
 check:		## the tests that take minutes; the last line counts them
-	@lab/check user vm model patches second-base
+	@lab/check user vm model harness patches second-base
 
 check-user:	## the tests that need no virtual machine
-	@lab/check user
+	@lab/check user harness
 
 check-vm:	## kselftests, perf's tests, and perf record, in the virtual machine
 	@lab/check vm
@@ -88,6 +88,9 @@ check-deb-kernel: deb-kernel	## the packages: install, boot, remove in a Debian 
 
 check-debug:	## the tests of check-vm with KASAN and lockdep, and with KCSAN
 	@lab/check debug kcsan
+
+check-processors:	## the tests of Intel PT and BTS on models of different processors (an hour or two)
+	@lab/check processors
 
 check-long:	## minutes of races, millions of records, deep models, random calls (slow)
 	@lab/check long

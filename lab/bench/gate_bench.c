@@ -7,6 +7,8 @@
  * primitives and calls the kernel's ring_buffer_get() and ring_buffer_put(), as in
  * mainline.
  *
+ * Then the same with a driver that asks whether to discard the window, and nothing else.
+ *
  * The events are fake, and known to this module only.
  *
  * Output: /sys/kernel/debug/gate_bench, lines "name, min, max".
@@ -63,6 +65,23 @@ static struct pmu idle_pmu = {
 	.capabilities	= PERF_PMU_CAP_AUX_PAUSE,
 	.start		= idle,
 	.stop		= idle,
+};
+
+/* As a driver that can discard a window, without its hardware's part of that */
+static void keeping_start(struct perf_event *event, int flags)
+{
+	perf_aux_window_begin(event);
+}
+
+static void keeping_stop(struct perf_event *event, int flags)
+{
+	perf_aux_window_end(event);
+}
+
+static struct pmu keeping_pmu = {
+	.capabilities	= PERF_PMU_CAP_AUX_PAUSE | PERF_PMU_CAP_AUX_DISCARD,
+	.start		= keeping_start,
+	.stop		= keeping_stop,
 };
 
 static struct pmu counting_pmu = {
@@ -217,6 +236,39 @@ static void show_pairs(struct seq_file *m)
 	show_instructions(m, "mainline-pair", theirs, nothing);
 }
 
+/* Are all windows too short? */
+static bool discards(void)
+{
+	u64 before = local64_read(&aux->aux_keep.windows.discarded);
+
+	gate_pair();
+
+	return local64_read(&aux->aux_keep.windows.discarded) == before + 1;
+}
+
+static int show_windows(struct seq_file *m)
+{
+	struct instructions nothing, all_kept, discarded;
+	bool right;
+
+	gate = no_gate;
+	nothing = count_instructions(NULL, gate_pair);
+	restore_pointers();
+	aux->pmu = &keeping_pmu;
+	all_kept = count_instructions(NULL, gate_pair);
+	atomic64_set(&aux->aux_keep.longer, U64_MAX);
+	gate_pair();	/* its pause ends a window that began without a limit */
+	right = discards();
+	discarded = count_instructions(NULL, gate_pair);
+	atomic64_set(&aux->aux_keep.longer, 0);
+	aux->pmu = &idle_pmu;
+
+	show_instructions(m, "window-no-limit", all_kept, nothing);
+	show_instructions(m, "window-discarded", discarded, nothing);
+
+	return right ? 0 : -EPROTO;
+}
+
 static void show_overflows(struct seq_file *m)
 {
 	struct instructions gates, hooks, no_hooks, nothing;
@@ -235,6 +287,8 @@ static void show_overflows(struct seq_file *m)
 /* The events are active on the CPU that this runs on. */
 static int gate_bench_show(struct seq_file *m, void *unused)
 {
+	int ret;
+
 	aux->oncpu = get_cpu();
 	if (!acts(gate_pair) || !acts(mainline_pair) ||
 	    !acts(gate_overflows) || !acts(mainline_hooks_pair)) {
@@ -246,9 +300,10 @@ static int gate_bench_show(struct seq_file *m, void *unused)
 	show_calibration(m);
 	show_pairs(m);
 	show_overflows(m);
+	ret = show_windows(m);
 	put_cpu();
 
-	return 0;
+	return ret;
 }
 DEFINE_SHOW_ATTRIBUTE(gate_bench);
 

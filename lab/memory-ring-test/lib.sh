@@ -82,6 +82,11 @@ memory() {
 	awk '/^RssAnon/ { print $2 }' "/proc/$1/status"
 }
 
+# peak_memory PID - print the most that it has had so far in KiB, with mapped files
+peak_memory() {
+	awk '/^VmHWM/ { print $2 }' "/proc/$1/status"
+}
+
 load_ends() {
 	kill -TERM "$load" 2>/dev/null
 	wait "$load" || complain "the load failed: $(tail -n 1 load.log)"

@@ -6,24 +6,26 @@ import subprocess
 import threading
 
 FAILED = re.compile(r"(?:# )?(not ok.*|Bail out!.*)")
-
-
+PROGRAM = re.compile(r"# program (\w+)$")
 LONGEST = 1200
 
 
 def first_failure(command, **options):
     """The first line of TAP with a failure, after which the command is ended, or None; and the
-    status, which is that of a signal if the command was killed."""
+    status, which is that of a signal if the command was killed. If the command announces its
+    programs, the failure begins with the program's name."""
+    program = ""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors="replace", **options) as run:
         timer = threading.Timer(LONGEST, run.kill)
         timer.start()
         try:
             for line in run.stdout:
-                failed = FAILED.match(line)
-                if failed:
+                if announced := PROGRAM.match(line):
+                    program = announced.group(1) + ": "
+                if failed := FAILED.match(line):
                     run.terminate()
-                    return failed.group(1), run.wait()
+                    return program + failed.group(1), run.wait()
         finally:
             timer.cancel()
     return None, run.returncode

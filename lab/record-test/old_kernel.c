@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * For LD_PRELOAD: perf_event_open(2) as of a kernel without this series. There the bits
- * of aux_action, the bit for a shared buffer and the flag for a shared pause state are
- * reserved, and a reserved bit gives EINVAL. With OLD_KERNEL_HAS_GATES in the environment
- * it knows aux_action.
+ * of aux_action, the bit for a shared buffer and the flags for a shared pause state and
+ * for windows of threads are reserved, and a reserved bit gives EINVAL. With
+ * OLD_KERNEL_HAS_GATES in the environment it knows aux_action.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -18,7 +18,7 @@
 
 /* The word after aux_sample_size, which older uapi headers name differently. */
 #define ATTR_AUX_ACTION	(offsetof(struct perf_event_attr, aux_sample_size) + 4)
-#define FLAG_FD_AUX_LEVEL	(1UL << 30)
+#define FLAGS_FD_AUX	(1UL << 30 | 1UL << 29)
 /* The word of flags after read_format, whose last bit is for shared buffers. */
 #define ATTR_FLAGS	(offsetof(struct perf_event_attr, read_format) + 8)
 
@@ -44,7 +44,7 @@ long syscall(long number, ...)
 	va_end(ap);
 
 	if (number == SYS_perf_event_open &&
-	    (args[4] & FLAG_FD_AUX_LEVEL || has_reserved_bit((const char *)args[0]))) {
+	    (args[4] & FLAGS_FD_AUX || has_reserved_bit((const char *)args[0]))) {
 		errno = EINVAL;
 		return -1;
 	}

@@ -30,3 +30,28 @@
 .macro	end_function name
 	.size	\name, . - \name
 .endm
+
+/*
+ * A program of so many windows, each from target up to after_target. %r12d is how many are
+ * left, this one included.
+ */
+.macro	windows number
+	function _start
+	mov	$\number, %r12d
+again:
+	call	leaf
+	call	target
+	.globl	after_target
+after_target:
+	nop
+	call	leaf
+	dec	%r12d
+	jnz	again
+	exit_with 0
+	end_function _start
+
+	function leaf
+	nop
+	ret
+	end_function leaf
+.endm
