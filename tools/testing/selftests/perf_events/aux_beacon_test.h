@@ -101,4 +101,41 @@ static inline void beacon_run_expect(struct __test_metadata *_metadata,
 		       first->cpu, first->inside ? "not " : "");
 }
 
+/* --- Gates by NMI at all points of the driver --- */
+
+#define BEACON_STORM_RULES	"all:1:13,all:2:17,all:3:29"
+
+/* On each CPU, besides those that the task itself causes */
+struct beacon_nmi_gates {
+	int resume[BEACON_CPUS], pause[BEACON_CPUS];
+};
+
+static inline void beacon_nmi_gates_open(struct __test_metadata *_metadata,
+					 struct beacon_run *run,
+					 struct beacon_nmi_gates *gates)
+{
+	struct perf_event_attr attr;
+	int i;
+
+	for (i = 0; i < BEACON_CPUS; i++) {
+		run->spec.cpu = run->cpu[i];
+		attr_nmi(&attr, 0, TAG_RESUME);
+		gates->resume[i] = aux_group_add_gate(&run->group[i], &run->spec, &attr, true);
+		attr_nmi(&attr, 0, TAG_PAUSE);
+		gates->pause[i] = aux_group_add_gate(&run->group[i], &run->spec, &attr, false);
+		ASSERT_GE(gates->resume[i], 0);
+		ASSERT_GE(gates->pause[i], 0);
+	}
+}
+
+static inline void beacon_nmi_gates_close(const struct beacon_nmi_gates *gates)
+{
+	int i;
+
+	for (i = 0; i < BEACON_CPUS; i++) {
+		close(gates->pause[i]);
+		close(gates->resume[i]);
+	}
+}
+
 #endif /* _AUX_BEACON_TEST_H */

@@ -92,9 +92,9 @@ const char *lacks_aux_level(void)
 	return NULL;
 }
 
-int perf_open_threads(struct perf_event_attr *attr, int cpu, int threads_fd)
+int perf_open_threads(struct perf_event_attr *attr, pid_t pid, int cpu, int threads_fd)
 {
-	return syscall(__NR_perf_event_open, attr, -1, cpu, threads_fd,
+	return syscall(__NR_perf_event_open, attr, pid, cpu, threads_fd,
 		       PERF_FLAG_FD_CLOEXEC | PERF_FLAG_FD_AUX_THREADS);
 }
 
@@ -104,7 +104,7 @@ const char *lacks_aux_threads(void)
 	struct perf_event_attr attr;
 
 	attr_init(&attr, PERF_TYPE_SOFTWARE);
-	if (perf_open_threads(&attr, 0, INT_MAX) < 0 && errno == EINVAL)
+	if (perf_open_threads(&attr, -1, 0, INT_MAX) < 0 && errno == EINVAL)
 		return "no PERF_FLAG_FD_AUX_THREADS";
 
 	return NULL;
@@ -113,7 +113,7 @@ const char *lacks_aux_threads(void)
 static int open_aux(struct perf_event_attr *attr, const struct aux_spec *spec)
 {
 	if (spec->threads_fd)
-		return perf_open_threads(attr, spec->cpu, *spec->threads_fd);
+		return perf_open_threads(attr, spec->pid, spec->cpu, *spec->threads_fd);
 	if (spec->level_fd)
 		return perf_open_level(attr, spec->pid, spec->cpu, *spec->level_fd);
 
@@ -141,6 +141,17 @@ static int open_leader(struct aux_group *group, const struct aux_spec *spec)
 		return -1;
 
 	group->aux_id = perf_id(group->aux);
+
+	return 0;
+}
+
+int aux_leader_error(const struct aux_spec *spec)
+{
+	struct aux_group group;
+
+	if (open_leader(&group, spec))
+		return errno;
+	close(group.aux);
 
 	return 0;
 }

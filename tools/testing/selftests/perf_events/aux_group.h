@@ -48,10 +48,12 @@ int perf_open_level(struct perf_event_attr *attr, pid_t pid, int cpu, int level_
 /* NULL, or why a test can't run that needs such events */
 const char *lacks_aux_level(void);
 /* An AUX area event of a CPU whose windows belong to threads: those of @threads_fd, or -1 */
-int perf_open_threads(struct perf_event_attr *attr, int cpu, int threads_fd);
+int perf_open_threads(struct perf_event_attr *attr, pid_t pid, int cpu, int threads_fd);
 const char *lacks_aux_threads(void);
 /* Opens and maps the group, disabled. On failure nothing stays open. */
 int aux_group_open(struct aux_group *group, const struct aux_spec *spec);
+/* 0, or the error of opening the AUX area event alone; it is closed again. */
+int aux_leader_error(const struct aux_spec *spec);
 int aux_group_map(struct aux_group *group, const struct aux_spec *spec);
 void aux_group_unmap(struct aux_group *group);
 void aux_group_close(struct aux_group *group);

@@ -96,6 +96,27 @@ TEST_F(aux_migrate, window_follows_the_task)
 	EXPECT_GE(windows_opened_by(run, TEST_PERF_AUX_BY_START), 3 * ROUNDS);
 }
 
+static void samplers_open(struct __test_metadata *_metadata, struct beacon_run *run,
+			  int *sampler)
+{
+	int i;
+
+	for (i = 0; i < CPUS; i++) {
+		run->spec.cpu = run->cpu[i];
+		sampler[i] = aux_group_add_nmi_sampler(&run->group[i], &run->spec,
+						       SAMPLE_SIZE);
+		ASSERT_GE(sampler[i], 0);
+	}
+}
+
+static void samplers_close(const int *sampler)
+{
+	int i;
+
+	for (i = 0; i < CPUS; i++)
+		close(sampler[i]);
+}
+
 /*
  * The same with AUX samples by NMI at all points of the driver: sections that nest. One in
  * the middle of a pause or a resume may be what switches the trace.
@@ -107,20 +128,15 @@ TEST_F(aux_migrate, window_follows_the_task_under_nmis)
 
 	run->spec.inherit = false;
 	beacon_run_open(_metadata, run, &run->spec.level_fd);
-	for (i = 0; i < CPUS; i++) {
+	samplers_open(_metadata, run, sampler);
+	for (i = 0; i < CPUS; i++)
 		run->trace[i].pieces = true;
-		run->spec.cpu = run->cpu[i];
-		sampler[i] = aux_group_add_nmi_sampler(&run->group[i], &run->spec,
-						       SAMPLE_SIZE);
-		ASSERT_GE(sampler[i], 0);
-	}
 	beacon_run_enable(_metadata, run);
 	ASSERT_EQ(nmi_at("all:3:3"), 0);
 	beacons_wander(run->beacons, run->cpu, ROUNDS);
 	ASSERT_EQ(nmi_at(""), 0);
 	beacon_run_read(_metadata, run);
-	for (i = 0; i < CPUS; i++)
-		close(sampler[i]);
+	samplers_close(sampler);
 
 	beacon_run_expect(_metadata, run);
 	expect_accounts(_metadata, run, 2 * ROUNDS);
@@ -305,43 +321,15 @@ TEST_F(aux_migrate, close_in_a_window)
 
 /* --- Gates by NMI at all points, on a task that moves --- */
 
-#define STORM_RULES	"all:1:13,all:2:17,all:3:29"
-
-struct storm {
-	int	nmi_resume[CPUS], nmi_pause[CPUS], sampler[CPUS];
-};
-
-static void storm_open(struct __test_metadata *_metadata,
-		       struct beacon_run *run, struct storm *storm)
-{
-	struct perf_event_attr attr;
-	int i;
-
-	for (i = 0; i < CPUS; i++) {
-		run->spec.cpu = run->cpu[i];
-		attr_nmi(&attr, 0, TAG_RESUME);
-		storm->nmi_resume[i] = aux_group_add_gate(&run->group[i], &run->spec, &attr,
-							  true);
-		attr_nmi(&attr, 0, TAG_PAUSE);
-		storm->nmi_pause[i] = aux_group_add_gate(&run->group[i], &run->spec, &attr,
-							 false);
-		storm->sampler[i] = aux_group_add_nmi_sampler(&run->group[i], &run->spec,
-							      SAMPLE_SIZE);
-		ASSERT_GE(storm->nmi_resume[i], 0);
-		ASSERT_GE(storm->nmi_pause[i], 0);
-		ASSERT_GE(storm->sampler[i], 0);
-	}
-}
-
 static unsigned long long storm_gates(const struct beacon_run *run,
-				      const struct storm *storm)
+				      const struct beacon_nmi_gates *nmi_gates)
 {
 	unsigned long long gates = 0;
 	int i;
 
 	for (i = 0; i < CPUS; i++)
 		gates += perf_count(run->group[i].resume) + perf_count(run->group[i].pause) +
-			 perf_count(storm->nmi_resume[i]) + perf_count(storm->nmi_pause[i]);
+			 perf_count(nmi_gates->resume[i]) + perf_count(nmi_gates->pause[i]);
 
 	return gates;
 }
@@ -380,20 +368,21 @@ TEST_F_TIMEOUT(aux_migrate, storm, STORM_TIMEOUT)
 	struct beacon_run *run = &self->run;
 	struct aux_actions act = { };
 	__u64 begin = clock_ns();
-	struct storm storm;
+	struct beacon_nmi_gates nmi_gates;
 	bool seen = false;
-	int i;
+	int sampler[CPUS];
 
 	run->spec.overwrite = true;
 	run->spec.inherit = false;
 	beacon_run_open(_metadata, run, &run->spec.level_fd);
-	storm_open(_metadata, run, &storm);
+	beacon_nmi_gates_open(_metadata, run, &nmi_gates);
+	samplers_open(_metadata, run, sampler);
 	beacon_run_enable(_metadata, run);
 	while (!storm_is_over(begin, seen)) {
-		ASSERT_EQ(nmi_at(STORM_RULES), 0);
+		ASSERT_EQ(nmi_at(BEACON_STORM_RULES), 0);
 		storm_round(run);
 		ASSERT_EQ(nmi_at(""), 0);
-		expect_accounts(_metadata, run, storm_gates(run, &storm));
+		expect_accounts(_metadata, run, storm_gates(run, &nmi_gates));
 		ASSERT_EQ(aux_actions_read(&run->group[0], &act), 0);
 		expect_engines(_metadata, run, act.paused);
 		ASSERT_TRUE(_metadata->passed);
@@ -401,11 +390,8 @@ TEST_F_TIMEOUT(aux_migrate, storm, STORM_TIMEOUT)
 	}
 	TH_LOG("%llu requested, %llu superseded, %lld NMIs", act.requested, act.superseded,
 	       aux_stat("total.nmi_fired"));
-	for (i = 0; i < CPUS; i++) {
-		close(storm.sampler[i]);
-		close(storm.nmi_pause[i]);
-		close(storm.nmi_resume[i]);
-	}
+	samplers_close(sampler);
+	beacon_nmi_gates_close(&nmi_gates);
 	if (_metadata->passed && storm_was_short(seen))
 		SKIP(return, STORM_WAS_SHORT);
 	EXPECT_TRUE(seen);
@@ -413,60 +399,46 @@ TEST_F_TIMEOUT(aux_migrate, storm, STORM_TIMEOUT)
 
 /* --- Errors --- */
 
-struct attempt {
-	const char	*pmu;
-	pid_t		pid;
-	int		cpu;
-	bool		start_paused;
-};
-
-/* 0 or the error of opening such an event with the level of @level_fd */
-static int try_level(const struct attempt *attempt, int level_fd)
-{
-	struct perf_event_attr attr;
-	int fd;
-
-	attr_init(&attr, pmu_type(attempt->pmu));
-	attr.aux_start_paused = attempt->start_paused;
-	fd = perf_open_level(&attr, attempt->pid, attempt->cpu, level_fd);
-	if (fd < 0)
-		return errno;
-	close(fd);
-
-	return 0;
-}
-
 TEST_F(aux_migrate, errors)
 {
 	struct beacon_run *run = &self->run;
-	struct attempt good = { "test_aux", 0, run->cpu[1], true }, bad;
-	int level;
+	int first, not_open = -1;
+	struct aux_spec good, bad;
 
 	run->spec.cpu = run->cpu[0];
 	ASSERT_EQ(aux_group_open(&run->group[0], &run->spec), 0);
-	level = run->group[0].aux;
+	first = run->group[0].aux;
+	good = run->spec;
+	good.cpu = run->cpu[1];
+	good.level_fd = &first;
 
-	EXPECT_EQ(try_level(&good, level), 0);
-	EXPECT_EQ(try_level(&good, -1), EBADF);
-	EXPECT_EQ(try_level(&good, run->beacons_fd), EBADF);
-	EXPECT_EQ(try_level(&good, run->group[0].resume), EINVAL);
+	EXPECT_EQ(aux_leader_error(&good), 0);
+
+	bad = good;
+	bad.level_fd = &not_open;
+	EXPECT_EQ(aux_leader_error(&bad), EBADF);
+	bad.level_fd = &run->beacons_fd;
+	EXPECT_EQ(aux_leader_error(&bad), EBADF);
+	bad.level_fd = &run->group[0].resume;
+	EXPECT_EQ(aux_leader_error(&bad), EINVAL);
 
 	bad = good;
 	bad.pmu = "test_aux_contig";
-	EXPECT_EQ(try_level(&bad, level), EINVAL);
+	EXPECT_EQ(aux_leader_error(&bad), EINVAL);
 	bad = good;
 	bad.pmu = "test_nmi";
+	bad.period = 0;
 	bad.start_paused = false;
-	EXPECT_EQ(try_level(&bad, level), EINVAL);
+	EXPECT_EQ(aux_leader_error(&bad), EINVAL);
 	bad = good;
 	bad.pid = getppid();
-	EXPECT_EQ(try_level(&bad, level), EINVAL);
+	EXPECT_EQ(aux_leader_error(&bad), EINVAL);
 	bad = good;
 	bad.start_paused = false;
-	EXPECT_EQ(try_level(&bad, level), EINVAL);
+	EXPECT_EQ(aux_leader_error(&bad), EINVAL);
 	bad = good;
 	bad.cpu = run->cpu[0];
-	EXPECT_EQ(try_level(&bad, level), EBUSY);
+	EXPECT_EQ(aux_leader_error(&bad), EBUSY);
 }
 
 TEST_HARNESS_MAIN

@@ -8,13 +8,11 @@
  * one CPU. Where windows belong to CPUs, all tests fail but that of the errors.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "aux_beacon_test.h"
@@ -471,31 +469,6 @@ TEST_F_TIMEOUT(aux_threads, too_many_windows, 120)
 
 /* --- Gates by NMI at all points of the driver --- */
 
-#define STORM_RULES	"all:1:13,all:2:17,all:3:29"
-
-struct storm {
-	int nmi_resume[CPUS], nmi_pause[CPUS];
-};
-
-static void storm_open(struct __test_metadata *_metadata, struct beacon_run *run,
-		       struct storm *storm)
-{
-	struct perf_event_attr attr;
-	int i;
-
-	for (i = 0; i < CPUS; i++) {
-		run->spec.cpu = run->cpu[i];
-		attr_nmi(&attr, 0, TAG_RESUME);
-		storm->nmi_resume[i] = aux_group_add_gate(&run->group[i], &run->spec, &attr,
-							  true);
-		attr_nmi(&attr, 0, TAG_PAUSE);
-		storm->nmi_pause[i] = aux_group_add_gate(&run->group[i], &run->spec, &attr,
-							 false);
-		ASSERT_GE(storm->nmi_resume[i], 0);
-		ASSERT_GE(storm->nmi_pause[i], 0);
-	}
-}
-
 static void storm_round(struct beacon_run *run)
 {
 	unsigned int n;
@@ -545,17 +518,16 @@ TEST_F_TIMEOUT(aux_threads, storm, STORM_TIMEOUT)
 {
 	struct beacon_run *run = &self->run;
 	__u64 begin = clock_ns();
-	struct storm storm;
+	struct beacon_nmi_gates nmi_gates;
 	bool seen = false;
 	pthread_t other;
-	int i;
 
 	run->spec.overwrite = true;
 	beacon_run_open(_metadata, run, &run->spec.threads_fd);
-	storm_open(_metadata, run, &storm);
+	beacon_nmi_gates_open(_metadata, run, &nmi_gates);
 	beacon_run_enable(_metadata, run);
 	while (!storm_is_over(begin, seen)) {
-		ASSERT_EQ(nmi_at(STORM_RULES), 0);
+		ASSERT_EQ(nmi_at(BEACON_STORM_RULES), 0);
 		ASSERT_EQ(pthread_create(&other, NULL, storm_thread, run), 0);
 		storm_round(run);
 		ASSERT_EQ(pthread_join(other, NULL), 0);
@@ -564,10 +536,7 @@ TEST_F_TIMEOUT(aux_threads, storm, STORM_TIMEOUT)
 		ASSERT_TRUE(_metadata->passed);
 		seen = aux_stat("total.nmi_fired") > 10000;
 	}
-	for (i = 0; i < CPUS; i++) {
-		close(storm.nmi_pause[i]);
-		close(storm.nmi_resume[i]);
-	}
+	beacon_nmi_gates_close(&nmi_gates);
 	if (_metadata->passed && storm_was_short(seen))
 		SKIP(return, STORM_WAS_SHORT);
 	EXPECT_TRUE(seen);
@@ -575,67 +544,52 @@ TEST_F_TIMEOUT(aux_threads, storm, STORM_TIMEOUT)
 
 /* --- Errors --- */
 
-struct attempt {
-	const char	*pmu;
-	int		cpu;
-	bool		start_paused;
-};
-
-/* 0 or the error of opening such an event with the threads of @threads_fd */
-static int try_threads(const struct attempt *attempt, int threads_fd)
-{
-	struct perf_event_attr attr;
-	int fd;
-
-	attr_init(&attr, pmu_type(attempt->pmu));
-	attr.aux_start_paused = attempt->start_paused;
-	fd = perf_open_threads(&attr, attempt->cpu, threads_fd);
-	if (fd < 0)
-		return errno;
-	close(fd);
-
-	return 0;
-}
-
 TEST_F(aux_threads, errors)
 {
 	struct beacon_run *run = &self->run;
-	struct attempt good = { "test_aux", run->cpu[1], true }, bad;
-	struct perf_event_attr attr;
-	int first, i;
-
-	/* An event of a task has a level for that: PERF_FLAG_FD_AUX_LEVEL. */
-	attr_init(&attr, pmu_type("test_aux"));
-	attr.aux_start_paused = true;
-	EXPECT_EQ(syscall(__NR_perf_event_open, &attr, 0, run->cpu[1], -1,
-			  PERF_FLAG_FD_AUX_THREADS), -1);
-	EXPECT_EQ(errno, EINVAL);
+	int first, not_open = INT_MAX, i;
+	struct aux_spec good, bad;
 
 	run->spec.cpu = run->cpu[0];
 	ASSERT_EQ(aux_group_open(&run->group[0], &run->spec), 0);
 	first = run->group[0].aux;
+	good = run->spec;
+	good.cpu = run->cpu[1];
+	good.threads_fd = &first;
 
 	/* As often as one likes: a failure leaves nothing behind. */
 	for (i = 0; i < 3; i++) {
-		EXPECT_EQ(try_threads(&good, first), 0);
-		EXPECT_EQ(try_threads(&good, -1), 0);
-		EXPECT_EQ(try_threads(&good, INT_MAX), EBADF);
-		EXPECT_EQ(try_threads(&good, run->beacons_fd), EBADF);
-		EXPECT_EQ(try_threads(&good, run->group[0].resume), EINVAL);
+		EXPECT_EQ(aux_leader_error(&good), 0);
+
+		bad = good;
+		bad.threads_fd = &self->none;
+		EXPECT_EQ(aux_leader_error(&bad), 0);
+		bad.threads_fd = &not_open;
+		EXPECT_EQ(aux_leader_error(&bad), EBADF);
+		bad.threads_fd = &run->beacons_fd;
+		EXPECT_EQ(aux_leader_error(&bad), EBADF);
+		bad.threads_fd = &run->group[0].resume;
+		EXPECT_EQ(aux_leader_error(&bad), EINVAL);
 
 		bad = good;
 		bad.pmu = "test_aux_contig";
-		EXPECT_EQ(try_threads(&bad, first), EINVAL);
-		bad = good;
-		bad.pmu = "test_nmi";
-		bad.start_paused = false;
-		EXPECT_EQ(try_threads(&bad, -1), EINVAL);
+		EXPECT_EQ(aux_leader_error(&bad), EINVAL);
 		bad = good;
 		bad.start_paused = false;
-		EXPECT_EQ(try_threads(&bad, first), EINVAL);
+		EXPECT_EQ(aux_leader_error(&bad), EINVAL);
 		bad = good;
 		bad.cpu = run->cpu[0];
-		EXPECT_EQ(try_threads(&bad, first), EBUSY);
+		EXPECT_EQ(aux_leader_error(&bad), EBUSY);
+
+		bad = run->spec;
+		bad.pmu = "test_nmi";
+		bad.period = 0;
+		bad.start_paused = false;
+		EXPECT_EQ(aux_leader_error(&bad), EINVAL);
+		/* An event of a task has a level for that: PERF_FLAG_FD_AUX_LEVEL. */
+		bad = run->spec;
+		bad.pid = 0;
+		EXPECT_EQ(aux_leader_error(&bad), EINVAL);
 	}
 }
 

@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 #include <sys/syscall.h>
 
@@ -218,6 +219,50 @@ TEST_F(delivery, gates_by_nmi)
 	EXPECT_GT(model_stat("total.pmi_raised"), raised);
 	if (variant->skid)
 		EXPECT_GT(model_stat("total.pmi_skids"), skids);
+}
+
+/* --- The model's settings --- */
+
+#define SETTINGS	6
+#define LONGEST		16
+
+static const char * const settings[SETTINGS] = {
+	"ack", "ratio", "overflow", "lost", "skid", "seed",
+};
+
+static void read_settings(struct __test_metadata *_metadata, char (*value)[LONGEST])
+{
+	int i;
+
+	for (i = 0; i < SETTINGS; i++) {
+		ASSERT_EQ(model_setting(settings[i], value[i], LONGEST), 0)
+			TH_LOG("%s", settings[i]);
+	}
+}
+
+/* A test must not leave the next one with another machine. */
+TEST(reset_restores_the_boot)
+{
+	char boot[SETTINGS][LONGEST], changed[SETTINGS][LONGEST], value[SETTINGS][LONGEST];
+	int i;
+
+	ASSERT_EQ(model_reset(), 0);
+	read_settings(_metadata, boot);
+	ASSERT_EQ(model_ack(strncmp(boot[0], "mid", 3) ? "mid" : "late"), 0);
+	ASSERT_EQ(model_ratio(201), 0);
+	ASSERT_EQ(model_overflow(777777), 0);
+	ASSERT_EQ(model_lose_masked(boot[3][0] == 'N'), 0);
+	ASSERT_EQ(model_skid(77, 7777), 0);
+	read_settings(_metadata, changed);
+	ASSERT_EQ(model_reset(), 0);
+	read_settings(_metadata, value);
+
+	for (i = 0; i < SETTINGS; i++) {
+		EXPECT_STRNE(changed[i], boot[i])
+			TH_LOG("%s", settings[i]);
+		EXPECT_STREQ(value[i], boot[i])
+			TH_LOG("%s", settings[i]);
+	}
 }
 
 TEST_HARNESS_MAIN

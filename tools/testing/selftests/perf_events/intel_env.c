@@ -203,6 +203,15 @@ int model_reset(void)
 	return write_file(MODEL_DIR "/reset", "1\n");
 }
 
+int model_setting(const char *name, char *text, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), MODEL_DIR "/%s", name);
+
+	return read_file(path, text, size);
+}
+
 int model_lose_masked(bool lose)
 {
 	return write_file(MODEL_DIR "/lost", lose ? "1\n" : "0\n");

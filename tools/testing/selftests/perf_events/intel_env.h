@@ -59,6 +59,8 @@ int model_vmexit(void);
 int model_suspend(void);
 /* As it was at boot, by the kernel's parameter, after any of the calls that follow */
 int model_reset(void);
+/* A setting as text; as files in the model's directory are named */
+int model_setting(const char *name, char *text, size_t size);
 /* Mask LVTPC: no interrupts */
 int model_mask(bool mask);
 /* When the handler acknowledges the interrupt: "early", "mid", "late"; "cpu": as on the CPU */
