@@ -54,6 +54,9 @@ struct attr {
 
 #define IOC_PAUSE_AUX		_IOW('$', 240, uint32_t)	/* PERF_EVENT_IOC_PAUSE_AUX */
 #define IOC_KEEP_AUX		_IOW('$', 241, uint64_t)	/* PERF_EVENT_IOC_KEEP_AUX */
-#define IOC_AUX_WINDOWS		_IOR('$', 242, uint64_t[3])	/* PERF_EVENT_IOC_AUX_WINDOWS */
+#define IOC_AUX_WINDOWS		_IOR('$', 242, uint64_t[4])	/* PERF_EVENT_IOC_AUX_WINDOWS */
+
+#define HOW_AUX_THREADS		_BITUL(29)	/* PERF_FLAG_FD_AUX_THREADS */
+#define HOW_AUX_LEVEL		_BITUL(30)	/* PERF_FLAG_FD_AUX_LEVEL */
 
 #endif

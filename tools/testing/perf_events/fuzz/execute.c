@@ -166,7 +166,7 @@ static bool call_ioctl(const uint64_t *arg)
 {
 	static const uint64_t periods[] = { 1, 2, 1000, 0, 1ull << 63 };
 	int fd = fd_of(arg[0]);
-	uint64_t value = arg[2], id, period = periods[value % 5], longer, windows[3];
+	uint64_t value = arg[2], id, period = periods[value % 5], longer, windows[4];
 	struct attr attr;
 
 	switch (arg[1]) {
@@ -571,8 +571,11 @@ static void run_calls(unsigned int from, unsigned int to)
 		if (next > to)
 			next = to;
 		count(&world->calls[call->op]);
-		if (run_call(call, i + 1, next, to))
+		count(&world->tried[variant_of(call)]);
+		if (run_call(call, i + 1, next, to)) {
 			count(&world->succeeded[call->op]);
+			count(&world->worked[variant_of(call)]);
+		}
 		i = next;
 	}
 }

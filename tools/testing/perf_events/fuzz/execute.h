@@ -19,6 +19,8 @@
  * @tasks: that were started
  * @calls: that were made
  * @succeeded: of these
+ * @tried: ditto for the variants of calls, and the last one is for all others
+ * @worked: of these
  */
 struct world {
 	struct program program;
@@ -28,6 +30,8 @@ struct world {
 	uint32_t tasks;
 	uint64_t calls[NR_OPS];
 	uint64_t succeeded[NR_OPS];
+	uint64_t tried[NR_VARIANTS + 1];
+	uint64_t worked[NR_VARIANTS + 1];
 };
 
 /* Descriptors with fixed numbers; those of programs are FD_SLOTS + slot. */

@@ -154,6 +154,26 @@ static void add_mmap_aux(struct random *random, struct program *program, uint64_
 	call->arg[4] = one_in(random, 3) ? 1 : 3;
 }
 
+/* The same AUX area event on the other CPU: both have one level, or one set of threads. */
+static void add_other_cpu(struct program *program, struct call *open, uint64_t slot)
+{
+	struct call *other = add_call(program, OP_OPEN);
+	uint64_t how = HOW_AUX_LEVEL;
+
+	if (open->arg[OPEN_CPU] == (uint64_t)-1)
+		open->arg[OPEN_CPU] = 0;
+	if (open->arg[OPEN_PID] == PID_ALL) {
+		how = HOW_AUX_THREADS;
+		open->arg[OPEN_AUX_ACTION] = AUX_START_PAUSED;
+		open->arg[OPEN_HOW] = how;
+	}
+	memcpy(other->arg, open->arg, sizeof(other->arg));
+	other->arg[OPEN_SLOT] = slot;
+	other->arg[OPEN_CPU] = !open->arg[OPEN_CPU];
+	other->arg[OPEN_GROUP] = open->arg[OPEN_SLOT];
+	other->arg[OPEN_HOW] = how;
+}
+
 /* An AUX area event and gates, or events that sample its AUX area. */
 static void scene_gates(struct random *random, struct program *program)
 {
@@ -167,6 +187,8 @@ static void scene_gates(struct random *random, struct program *program)
 		open->arg[OPEN_AUX_ACTION] = AUX_START_PAUSED;
 	if (one_in(random, 3))
 		open->arg[OPEN_FLAGS] |= ATTR_DISABLED;
+	if (one_in(random, 3))
+		add_other_cpu(program, open, (leader + SLOTS / 2) % SLOTS);
 	if (one_in(random, 4))
 		add_mmap(random, program, leader, leader);
 	for (i = 1; i <= gates; i++) {
@@ -312,6 +334,16 @@ static enum op random_op(struct random *random)
 	return op;
 }
 
+/* Of a tracepoint: a task may filter what it may open. */
+static void add_filter(struct random *random, struct program *program, uint64_t slot)
+{
+	struct call *call = add_call(program, OP_IOCTL);
+
+	call->arg[0] = slot;
+	call->arg[1] = REQ_SET_FILTER;
+	call->arg[2] = random_below(random, 4);
+}
+
 static void add_random(struct random *random, struct program *program)
 {
 	enum op op = random_op(random);
@@ -328,6 +360,8 @@ static void add_random(struct random *random, struct program *program)
 				random_below(random, SLOTS), group);
 		while (one_in(random, 2))
 			change_arg(random, call);
+		if (pmus[call->arg[OPEN_PMU]].type == PERF_TYPE_TRACEPOINT && one_in(random, 2))
+			add_filter(random, program, call->arg[OPEN_SLOT]);
 		return;
 	}
 

@@ -36,6 +36,7 @@
 #define SECONDS_TO_END	10	/* limit for a program */
 #define SECONDS_TO_DIE	120	/* limit after SIGKILL */
 #define SECONDS_REPORT	15
+#define TRIED_ENOUGH	100	/* one that can succeed has done so */
 
 static const char usage[] =
 	"usage: perf_fuzz [OPTION]...\n"
@@ -52,8 +53,8 @@ static const char usage[] =
 	"  --repeat N    so many times (default 100)\n"
 	"\n"
 	"Exit status: 0; 1 if something is wrong with the arguments or the machine, such as\n"
-	"that hardly any event can be opened; 2 if the kernel reports a problem; 3 if a\n"
-	"program can't be killed.\n";
+	"that hardly any event can be opened, or that an ioctl never succeeds; 2 if the\n"
+	"kernel reports a problem; 3 if a program can't be killed.\n";
 
 struct options {
 	unsigned long calls, seed, repeat;
@@ -67,6 +68,7 @@ static struct options options = { .calls = 100000, .seed = 1, .repeat = 100, .la
 static struct shared {
 	unsigned long calls, programs, edges, kept;
 	unsigned long made[NR_OPS], succeeded[NR_OPS];
+	unsigned long tried[NR_VARIANTS], worked[NR_VARIANTS];
 	unsigned char map[COVERAGE_EDGES];
 } *shared;
 
@@ -158,12 +160,16 @@ static void add(unsigned long *sum, unsigned long n)
 
 static void add_counts(const struct world *world)
 {
-	unsigned int op;
+	unsigned int op, i;
 
 	for (op = 0; op < NR_OPS; op++) {
 		add(&shared->calls, world->calls[op]);
 		add(&shared->made[op], world->calls[op]);
 		add(&shared->succeeded[op], world->succeeded[op]);
+	}
+	for (i = 0; i < NR_VARIANTS; i++) {
+		add(&shared->tried[i], world->tried[i]);
+		add(&shared->worked[i], world->worked[i]);
 	}
 	add(&shared->programs, 1);
 }
@@ -192,6 +198,8 @@ static unsigned int run_program(struct lane *lane)
 	world->tasks = 0;
 	memset(world->calls, 0, sizeof(world->calls));
 	memset(world->succeeded, 0, sizeof(world->succeeded));
+	memset(world->tried, 0, sizeof(world->tried));
+	memset(world->worked, 0, sizeof(world->worked));
 	pid = fork();
 	if (pid < 0)
 		fail("fork");
@@ -413,7 +421,26 @@ static void report(time_t start)
 	fflush(stdout);
 }
 
-/* Return false if hardly any event could be opened: the run has tested nothing then. */
+/* Return false if there is a variant of calls that never succeeds. */
+static bool report_variants(void)
+{
+	bool all = true;
+	unsigned int i;
+
+	printf("of these:");
+	for (i = 0; i < NR_VARIANTS; i++) {
+		printf(" %s %lu/%lu", variant_names[i], shared->worked[i], shared->tried[i]);
+		all = all && (shared->worked[i] || shared->tried[i] < TRIED_ENOUGH);
+	}
+	printf("\n");
+
+	return all;
+}
+
+/*
+ * Return false if hardly any event could be opened, or all calls of a variant failed: the run
+ * has not tested that then.
+ */
 static bool report_success(void)
 {
 	unsigned int op;
@@ -426,7 +453,8 @@ static bool report_success(void)
 	}
 	printf("\n");
 
-	return shared->succeeded[OP_OPEN] * 10 >= shared->made[OP_OPEN];
+	return report_variants() &&
+	       shared->succeeded[OP_OPEN] * 10 >= shared->made[OP_OPEN];
 }
 
 /* The worst exit status of the lanes. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attr.h"
 #include "pmus.h"
 #include "program.h"
 
@@ -40,7 +41,7 @@ static const struct arg_spec open_args[] = {
 	[OPEN_PID]		= { "pid", BELOW(NR_PIDS) },
 	[OPEN_CPU]		= { "cpu", CHOICE((uint64_t)-1, 0, 1) },
 	[OPEN_GROUP]		= { "group", BELOW(NO_SLOT + 1) },
-	[OPEN_HOW]		= { "how", MASK(0xb) },
+	[OPEN_HOW]		= { "how", MASK(0xb | HOW_AUX_THREADS | HOW_AUX_LEVEL) },
 };
 
 static const struct arg_spec ioctl_args[] = {
@@ -137,6 +138,38 @@ const struct op_spec op_specs[NR_OPS] = {
 	[OP_PRCTL]	= { "prctl", 2, ARGS(prctl_args) },
 	[OP_NMI_AT]	= { "nmi_at", 1, ARGS(nmi_at_args) },
 };
+
+const char * const variant_names[NR_VARIANTS] = {
+	[REQ_ENABLE]		= "enable",
+	[REQ_DISABLE]		= "disable",
+	[REQ_REFRESH]		= "refresh",
+	[REQ_RESET]		= "reset",
+	[REQ_PERIOD]		= "period",
+	[REQ_SET_OUTPUT]	= "set_output",
+	[REQ_SET_FILTER]	= "set_filter",
+	[REQ_ID]		= "id",
+	[REQ_SET_BPF]		= "set_bpf",
+	[REQ_PAUSE_OUTPUT]	= "pause_output",
+	[REQ_QUERY_BPF]		= "query_bpf",
+	[REQ_MODIFY_ATTRIBUTES]	= "modify_attributes",
+	[REQ_PAUSE_AUX]		= "pause_aux",
+	[REQ_KEEP_AUX]		= "keep_aux",
+	[REQ_AUX_WINDOWS]	= "aux_windows",
+	[OPEN_WITH_LEVEL]	= "aux_level",
+	[OPEN_WITH_THREADS]	= "aux_threads",
+};
+
+unsigned int variant_of(const struct call *call)
+{
+	if (call->op == OP_IOCTL)
+		return call->arg[1];
+	if (call->op == OP_OPEN && call->arg[OPEN_HOW] & HOW_AUX_LEVEL)
+		return OPEN_WITH_LEVEL;
+	if (call->op == OP_OPEN && call->arg[OPEN_HOW] & HOW_AUX_THREADS)
+		return OPEN_WITH_THREADS;
+
+	return NR_VARIANTS;
+}
 
 static void append(char *text, size_t size, size_t *length, const char *format, ...)
 {

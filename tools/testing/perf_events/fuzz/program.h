@@ -48,6 +48,9 @@ enum {
 	REQ_MODIFY_ATTRIBUTES, REQ_PAUSE_AUX, REQ_KEEP_AUX, REQ_AUX_WINDOWS, NR_REQS
 };
 
+/* Calls that are counted apart: requests of OP_IOCTL, and OP_OPEN with such a flag */
+enum { OPEN_WITH_LEVEL = NR_REQS, OPEN_WITH_THREADS, NR_VARIANTS };
+
 /* What a program is busy with, for events to count: OP_WORK. */
 enum {
 	WORK_SYSCALLS, WORK_WRITES, WORK_FUNCTION, WORK_SPIN, WORK_FAULTS, WORK_YIELD,
@@ -92,6 +95,11 @@ struct program {
 	unsigned int nr;
 	struct call call[MAX_CALLS];
 };
+
+extern const char * const variant_names[NR_VARIANTS];
+
+/* NR_VARIANTS: none of them */
+unsigned int variant_of(const struct call *call);
 
 /* The text, NUL at its end; the length, or 0 if it is longer than @size. */
 size_t program_print(const struct program *program, char *text, size_t size);
