@@ -36,9 +36,9 @@
  * paused, or because its thread came back (aux_thread.c); or when there was no limit yet.
  * (local_clock() of one CPU is enough, as a window that moves is not whole.)
  *
- * A window that is kept ends the transaction, so it has an AUX record to itself. A gate
- * in an NMI can't end it: an irq_work does. If another window has begun by then, that is
- * cut, and is kept as well.
+ * A window that is kept ends the transaction, so it has an AUX record to itself, or several
+ * if it was cut. A gate in an NMI can't end it: an irq_work does. If another window has begun
+ * by then, that is cut, and is kept as well.
  *
  * An overwritten area has no room to give back: what a discarded window has written
  * over is lost. So PERF_EVENT_IOC_KEEP_AUX and such an area exclude each other. If the
@@ -114,20 +114,19 @@ bool perf_aux_window_end(struct perf_event *event)
 	struct perf_aux_keep *keep = &event->aux_keep;
 	u64 longer = aux_keep_longer(event);
 
-	if (!longer || READ_ONCE(keep->continues))
+	if (!longer)
 		return false;
 
-	if (!keep->whole) {
+	if (READ_ONCE(keep->continues)) {
+		/* A piece, as its thread leaves */
+	} else if (!keep->whole) {
 		local64_inc(&keep->windows.partial);
-		return false;
-	}
-
-	if (local_clock() - keep->began <= longer) {
+	} else if (local_clock() - keep->began <= longer) {
 		local64_inc(&keep->windows.discarded);
 		return true;
+	} else {
+		local64_inc(&keep->windows.kept);
 	}
-
-	local64_inc(&keep->windows.kept);
 	irq_work_queue(&keep->hand_over);
 
 	return false;

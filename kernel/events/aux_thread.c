@@ -274,18 +274,23 @@ static void aux_threads_del(struct perf_aux_threads *threads, struct perf_event 
  * Context: may sleep. Neither a context's mutex nor the hotplug lock is held.
  * Return: 0, -EINVAL (an event of a task, or for any CPU; one that doesn't start paused;
  * a PMU without an AUX area, or that can't pause; @with is of another PMU, or its windows
- * belong to its CPU), -EBUSY (an event of that CPU shares the threads already), -ENOMEM.
+ * belong to its CPU), -EACCES (only privileged users may watch a CPU), -EBUSY (an event of
+ * that CPU shares the threads already), -ENOMEM.
  */
 int perf_aux_threads_init(struct perf_event *event, struct perf_event *with)
 {
 	struct perf_aux_action *act = &event->aux_action;
-	int ret = 0;
+	int ret;
 
 	if (event->attach_state & PERF_ATTACH_TASK || event->cpu == -1 ||
 	    !perf_aux_action_match(event) || !event->attr.aux_start_paused)
 		return -EINVAL;
 	if (with && (!with->aux_action.threads || with->pmu != event->pmu))
 		return -EINVAL;
+	/* Before anything is allocated, and before context switches cost more */
+	ret = perf_allow_cpu(&event->attr);
+	if (ret)
+		return ret;
 
 	act->threads = aux_threads_get(with);
 	if (!act->threads)

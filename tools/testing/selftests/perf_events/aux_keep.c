@@ -261,6 +261,51 @@ TEST_F(aux_keep, windows_that_sleep)
 	EXPECT_GE(self->trace.nr, 20);
 }
 
+static bool is_of_one_call(const struct perf_record *rec, const struct aux_group *group,
+			   const struct call *call, int nr)
+{
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		if (aux_record_is_between(rec, group, call[i].before, call[i].after))
+			return true;
+	}
+
+	return false;
+}
+
+/* What follows a window that was cut is not in one AUX record with the rest of it. */
+TEST_F(aux_keep, records_of_one_window)
+{
+	struct aux_group *group = &self->group;
+	int nr = 0, i;
+
+	open_and_enable(_metadata, group, &self->spec);
+	for (i = 0; i < 20; i++) {
+		struct call *cut = &self->call[nr++];
+
+		cut->before = clock_ns();
+		soft_resume();
+		usleep(1000);
+		spin_ns(LONGER / 10);
+		soft_pause();
+		cut->after = clock_ns();
+		call_of(&self->call[nr++], 2 * LONGER);
+	}
+	ASSERT_EQ(aux_group_disable(group), 0);
+	read_all(_metadata, group, &self->trace, &self->records);
+	ASSERT_EQ(count_windows(group->aux, &self->windows), 0);
+
+	EXPECT_GE(self->windows.partial, 20);
+	EXPECT_GE(self->trace.nr, nr);
+	for (i = 0; i < self->records.nr; i++) {
+		const struct perf_record *rec = &self->records.rec[i];
+
+		if (rec->type == PERF_RECORD_AUX)
+			EXPECT_TRUE(is_of_one_call(rec, group, self->call, nr));
+	}
+}
+
 static void child(struct call *call)
 {
 	int i;

@@ -152,6 +152,21 @@ size_t perf_records_flagged(const struct perf_records *records, size_t from,
 	return n;
 }
 
+bool aux_record_is_between(const struct perf_record *rec, const struct aux_group *group,
+			   __u64 from, __u64 to)
+{
+	const struct test_perf_aux_packet *p;
+	__u64 offset = rec->offset;
+
+	for (; offset < rec->offset + rec->size; offset += sizeof(*p)) {
+		p = (const void *)(group->area + (offset & (group->area_size - 1)));
+		if (p->time < from || p->time > to)
+			return false;
+	}
+
+	return true;
+}
+
 const struct perf_record *perf_records_newest(const struct perf_records *records,
 					      __u64 id)
 {

@@ -33,6 +33,9 @@ size_t perf_records_count(const struct perf_records *records, __u32 type,
 /* AUX records with a flag, from index @from on */
 size_t perf_records_flagged(const struct perf_records *records, size_t from,
 			    __u64 flag);
+/* Are all packets that an AUX record hands over of those times? The area has them yet. */
+bool aux_record_is_between(const struct perf_record *rec, const struct aux_group *group,
+			   __u64 from, __u64 to);
 /* The newest sample of the event, or NULL */
 const struct perf_record *perf_records_newest(const struct perf_records *records,
 					      __u64 id);

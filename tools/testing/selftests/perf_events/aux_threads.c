@@ -386,6 +386,55 @@ TEST_F(aux_threads, a_window_that_moved_is_kept)
 	EXPECT_EQ(windows[0].lost + windows[1].lost, 0);
 }
 
+static bool is_of_one_visit(const struct perf_record *rec, const struct aux_group *group,
+			    const __u64 (*visit)[2], int nr)
+{
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		if (aux_record_is_between(rec, group, visit[i][0], visit[i][1]))
+			return true;
+	}
+
+	return false;
+}
+
+/* What a thread leaves on a CPU is not in one AUX record with the next window there. */
+TEST_F(aux_threads, what_is_left_has_its_own_records)
+{
+	struct beacon_run *run = &self->run;
+	struct aux_group *group = &run->group[0];
+	struct perf_records records = {};
+	__u64 visit[2 * ROUNDS][2];
+	int i;
+
+	beacon_run_open(_metadata, run, &run->spec.threads_fd);
+	for (i = 0; i < CPUS; i++)
+		ASSERT_EQ(keep_longer(run->group[i].aux, 1), 0);
+	beacon_run_enable(_metadata, run);
+	for (i = 0; i < 2 * ROUNDS; i++) {
+		pin_to_cpu(run->cpu[0]);
+		visit[i][0] = clock_ns();
+		soft_resume();
+		beacons_work(run->beacons, true);
+		if (i % 2 == 0)
+			pin_to_cpu(run->cpu[1]);
+		soft_pause();
+		visit[i][1] = clock_ns();
+	}
+	beacon_run_read(_metadata, run);
+	ASSERT_EQ(perf_records_read(&records, group), 0);
+
+	beacon_run_expect(_metadata, run);
+	for (i = 0; i < records.nr; i++) {
+		const struct perf_record *rec = &records.rec[i];
+
+		if (rec->type == PERF_RECORD_AUX)
+			EXPECT_TRUE(is_of_one_visit(rec, group, visit, 2 * ROUNDS));
+	}
+	perf_records_free(&records);
+}
+
 /* --- More threads in windows than there is room for --- */
 
 #define MANY	7000
@@ -551,6 +600,11 @@ TEST_F(aux_threads, errors)
 	struct aux_spec good, bad;
 
 	run->spec.cpu = run->cpu[0];
+	/* An event of a task has a level for that: PERF_FLAG_FD_AUX_LEVEL. */
+	bad = run->spec;
+	bad.pid = 0;
+	EXPECT_EQ(aux_leader_error(&bad), EINVAL);
+
 	ASSERT_EQ(aux_group_open(&run->group[0], &run->spec), 0);
 	first = run->group[0].aux;
 	good = run->spec;
@@ -581,16 +635,38 @@ TEST_F(aux_threads, errors)
 		bad.cpu = run->cpu[0];
 		EXPECT_EQ(aux_leader_error(&bad), EBUSY);
 
-		bad = run->spec;
+		bad = good;
+		bad.threads_fd = &self->none;
 		bad.pmu = "test_nmi";
 		bad.period = 0;
 		bad.start_paused = false;
 		EXPECT_EQ(aux_leader_error(&bad), EINVAL);
-		/* An event of a task has a level for that: PERF_FLAG_FD_AUX_LEVEL. */
-		bad = run->spec;
-		bad.pid = 0;
-		EXPECT_EQ(aux_leader_error(&bad), EINVAL);
 	}
+}
+
+#define PARANOID	"/proc/sys/kernel/perf_event_paranoid"
+
+/* Who may not watch a CPU is told so before anything else is looked at. */
+TEST_F(aux_threads, not_for_everybody)
+{
+	struct beacon_run *run = &self->run;
+	struct aux_spec busy;
+	char was[16];
+	int error;
+
+	run->spec.cpu = run->cpu[0];
+	run->spec.exclude_kernel = true;
+	ASSERT_EQ(aux_group_open(&run->group[0], &run->spec), 0);
+	busy = run->spec;
+	busy.threads_fd = &run->group[0].aux;
+	EXPECT_EQ(aux_leader_error(&busy), EBUSY);
+	ASSERT_EQ(read_file(PARANOID, was, sizeof(was)), 0);
+	ASSERT_EQ(write_file(PARANOID, "2"), 0);
+	ASSERT_EQ(seteuid(65534), 0);
+	error = aux_leader_error(&busy);
+	ASSERT_EQ(seteuid(0), 0);
+	EXPECT_EQ(write_file(PARANOID, was), 0);
+	EXPECT_EQ(error, EACCES);
 }
 
 TEST_HARNESS_MAIN
