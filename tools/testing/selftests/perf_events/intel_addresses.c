@@ -22,7 +22,7 @@
 
 #define ROUNDS	100
 
-PROGRAM_NEEDS(lacks_pmu("cpu"))
+PROGRAM_NEEDS(lacks_counters())
 
 FIXTURE(user_only)
 {

@@ -30,6 +30,12 @@ const char *lacks_pmu(const char *pmu)
 	return text;
 }
 
+/* Hybrid CPUs have PMUs "cpu_core" and "cpu_atom". */
+const char *lacks_counters(void)
+{
+	return pmu_type("cpu_core") >= 0 ? NULL : lacks_pmu("cpu");
+}
+
 const char *lacks_nmi(void)
 {
 	if ((pmu_type("test_nmi") < 0 && load_module("test_perf_nmi")) ||

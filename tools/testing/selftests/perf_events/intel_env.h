@@ -12,8 +12,9 @@
 
 /* --- What can be tested --- */
 
-/* NULL, or what is missing: the PMU, NMI gates, or the accounting of gates */
+/* NULL, or what is missing: the PMU, hardware counters, NMI gates, the accounting of gates */
 const char *lacks_pmu(const char *pmu);
+const char *lacks_counters(void);
 const char *lacks_nmi(void);
 const char *lacks_account(void);
 

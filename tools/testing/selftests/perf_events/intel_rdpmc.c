@@ -17,7 +17,7 @@
 
 #define READS	2000
 
-PROGRAM_NEEDS(lacks_pmu("cpu"))
+PROGRAM_NEEDS(lacks_counters())
 
 FIXTURE(rdpmc)
 {

@@ -22,8 +22,9 @@ static const char * const tm_ack_words[] = {
 	[TM_ACK_LATE]	= "late",
 };
 
-/* The choice of intel_pmu_init() */
+/* The choices of intel_pmu_init(): for the CPU, or for each kind of core of a hybrid one */
 static enum tm_ack tm_ack_cpu __ro_after_init;
+static enum tm_ack tm_ack_core[X86_HYBRID_NUM_PMUS] __ro_after_init;
 
 /**
  * tm_ack_parse() - parse a word for the time of the acknowledgment
@@ -41,6 +42,28 @@ bool tm_ack_parse(const char *word, enum tm_ack *ack)
 	return i >= 0;
 }
 
+static enum tm_ack tm_ack_choice(bool late, bool mid)
+{
+	if (late)
+		return TM_ACK_LATE;
+	return mid ? TM_ACK_MID : TM_ACK_EARLY;
+}
+
+static enum tm_ack tm_ack_now(void)
+{
+	const struct x86_hybrid_pmu *core = x86_pmu.hybrid_pmu;
+
+	if (is_hybrid())
+		return tm_ack_choice(core->late_ack, core->mid_ack);
+	return tm_ack_choice(x86_pmu.late_ack, x86_pmu.mid_ack);
+}
+
+static void tm_ack_set_core(struct x86_hybrid_pmu *core, enum tm_ack ack)
+{
+	core->late_ack = ack == TM_ACK_LATE;
+	core->mid_ack = ack == TM_ACK_MID;
+}
+
 /**
  * tm_ack_set() - set the time of the acknowledgment, from the next interrupt on
  * @ack: the time
@@ -49,24 +72,20 @@ bool tm_ack_parse(const char *word, enum tm_ack *ack)
  */
 void tm_ack_set(enum tm_ack ack)
 {
-	if (ack == TM_ACK_CPU)
-		ack = tm_ack_cpu;
+	enum tm_ack of_cpu = ack == TM_ACK_CPU ? tm_ack_cpu : ack;
+	int i;
 
-	x86_pmu.late_ack = ack == TM_ACK_LATE;
-	x86_pmu.mid_ack = ack == TM_ACK_MID;
-}
-
-static enum tm_ack tm_ack_now(void)
-{
-	if (x86_pmu.late_ack)
-		return TM_ACK_LATE;
-	return x86_pmu.mid_ack ? TM_ACK_MID : TM_ACK_EARLY;
+	x86_pmu.late_ack = of_cpu == TM_ACK_LATE;
+	x86_pmu.mid_ack = of_cpu == TM_ACK_MID;
+	for (i = 0; i < x86_pmu.num_hybrid_pmus; i++)
+		tm_ack_set_core(&x86_pmu.hybrid_pmu[i],
+				ack == TM_ACK_CPU ? tm_ack_core[i] : ack);
 }
 
 /**
  * tm_ack_word() - the time at which the interrupt is acknowledged
  *
- * Return: early, mid or late
+ * Return: early, mid or late; of a hybrid CPU, that of its first kind of cores
  */
 const char *tm_ack_word(void)
 {
@@ -76,7 +95,12 @@ const char *tm_ack_word(void)
 /* Runs after init_hw_perf_events() */
 static int __init tm_ack_init(void)
 {
-	tm_ack_cpu = tm_ack_now();
+	const struct x86_hybrid_pmu *core = x86_pmu.hybrid_pmu;
+	int i;
+
+	tm_ack_cpu = tm_ack_choice(x86_pmu.late_ack, x86_pmu.mid_ack);
+	for (i = 0; i < x86_pmu.num_hybrid_pmus; i++)
+		tm_ack_core[i] = tm_ack_choice(core[i].late_ack, core[i].mid_ack);
 	if (tm_config.on)
 		tm_ack_set(tm_config.ack);
 	return 0;

@@ -20,13 +20,17 @@
 #include "registers.h"
 #include "trace_model.h"
 
-#define TM_MAX_LEAF		0x15
+#define TM_MAX_LEAF		(tm_config.hybrid ? 0x1a : 0x15)
 
 /* CPUID leaf 1 */
 #define TM_LEAF1_ECX		(BIT(2) /* DTES64 */ | BIT(15) /* PDCM */)
 #define TM_LEAF1_EDX		BIT(21)	/* DS */
 /* leaf 7, subleaf 0 */
 #define TM_LEAF7_EBX		BIT(25)	/* Intel PT */
+#define TM_LEAF7_EDX		(tm_config.hybrid ? BIT(15) : 0)
+/* leaf 0x1a, EAX: core type */
+#define TM_CORE_BIG		(0x40U << 24)
+#define TM_CORE_SMALL		(0x20U << 24)
 /* leaf 0x80000007 */
 #define TM_INVARIANT_TSC	BIT(8)	/* EDX */
 
@@ -178,14 +182,15 @@ static void tm_leaf_pt(unsigned int subleaf, unsigned int *eax, unsigned int *eb
 static void tm_leaf_perfmon(unsigned int *eax, unsigned int *ebx, unsigned int *ecx,
 			    unsigned int *edx)
 {
+	/* The kernel takes that for the small cores: big ones have two counters more. */
 	union cpuid10_eax a = { .split = {
 		.version_id	= 2,
-		.num_counters	= TM_GP,
+		.num_counters	= tm_config.hybrid ? TM_GP - 2 : TM_GP,
 		.bit_width	= TM_CNT_BITS,
 		.mask_length	= ARCH_PERFMON_EVENTS_COUNT,
 	} };
 	union cpuid10_edx d = { .split = {
-		.num_counters_fixed	= TM_FIXED,
+		.num_counters_fixed	= tm_config.hybrid ? TM_FIXED - 1 : TM_FIXED,
 		.bit_width_fixed	= TM_CNT_BITS,
 	} };
 
@@ -206,6 +211,14 @@ static void tm_leaf_tsc(unsigned int *eax, unsigned int *ebx, unsigned int *ecx,
 	*ecx = *edx = 0;
 }
 
+static unsigned int tm_core_type(void)
+{
+	if (!tm_config.hybrid)
+		return 0;
+
+	return raw_smp_processor_id() & 1 ? TM_CORE_SMALL : TM_CORE_BIG;
+}
+
 static void notrace tm_hook_cpuid(unsigned int *eax, unsigned int *ebx,
 				  unsigned int *ecx, unsigned int *edx)
 {
@@ -223,6 +236,7 @@ static void notrace tm_hook_cpuid(unsigned int *eax, unsigned int *ebx,
 		break;
 	case 7:
 		*ebx |= subleaf ? 0 : TM_LEAF7_EBX;
+		*edx |= subleaf ? 0 : TM_LEAF7_EDX;
 		break;
 	case 0xa:
 		tm_leaf_perfmon(eax, ebx, ecx, edx);
@@ -232,6 +246,10 @@ static void notrace tm_hook_cpuid(unsigned int *eax, unsigned int *ebx,
 		break;
 	case 0x15:
 		tm_leaf_tsc(eax, ebx, ecx, edx);
+		break;
+	case 0x1a:
+		*eax = tm_core_type();
+		*ebx = *ecx = *edx = 0;
 		break;
 	case 0x80000007:
 		*edx |= TM_INVARIANT_TSC;

@@ -34,6 +34,9 @@ struct tm_access {
 #define TM_PEBS_CAPS		(BIT_ULL(6) | BIT_ULL(7) | 3ULL << 8)
 
 /* IA32_PEBS_ENABLE: the counters, and load latency, an event that never happens here */
+/* Big cores of a hybrid CPU: the kernel enables these, and nothing here counts with them. */
+#define TM_TOPDOWN		(BIT_ULL(INTEL_PMC_IDX_FIXED_SLOTS) |		\
+				 BIT_ULL(GLOBAL_CTRL_EN_PERF_METRICS))
 #define TM_PEBS_MASK		(GENMASK_ULL(TM_GP - 1, 0) | GENMASK_ULL(TM_GP + 31, 32))
 
 static u64 tm_fault(struct tm_cpu *cpu, const struct tm_access *access,
@@ -277,7 +280,7 @@ static u64 *tm_counter_config(struct tm_cpu *cpu, unsigned int msr, u64 *bits)
 {
 	switch (msr) {
 	case MSR_CORE_PERF_GLOBAL_CTRL:
-		*bits = TM_COUNTER_MASK;
+		*bits = TM_COUNTER_MASK | (tm_config.hybrid ? TM_TOPDOWN : 0);
 		return &cpu->global_ctrl;
 	case MSR_IA32_PEBS_ENABLE:
 		*bits = tm_config.pebs ? TM_PEBS_MASK : 0;

@@ -58,6 +58,7 @@ static const struct tm_option tm_options[] __initconst = {
 	{ "tsx", &tm_config.tsx, true },
 	{ "long-tnt", &tm_config.long_tnt, true },
 	{ "whole-ip", &tm_config.whole_ip, true },
+	{ "hybrid", &tm_config.hybrid, true },
 	{ "lost", &tm_delivery.lost, true },
 };
 

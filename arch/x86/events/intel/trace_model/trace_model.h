@@ -62,6 +62,7 @@ struct seq_file;
  * @tsx: MODE.TSX packets
  * @long_tnt: TNT packets of up to 47 outcomes, not 6
  * @whole_ip: addresses have 8 bytes and aren't compressed, "IP Compression"
+ * @hybrid: CPUs with odd numbers are small cores
  * @filters: number of address ranges
  * @overflow: bytes of packets after which the internal buffer overflows, 0: never; may be
  *	      changed at any time
@@ -79,6 +80,7 @@ struct tm_config {
 	bool		tsx;
 	bool		long_tnt;
 	bool		whole_ip;
+	bool		hybrid;
 	unsigned int	filters;
 	unsigned int	overflow;
 	enum tm_ack	ack;
