@@ -29,9 +29,9 @@
  *
  * What has been handed over to the reader is not taken back. A window is whole as
  * long as the AUX transaction in which it began is open: perf_aux_output_end() cuts it.
- * That is so when the area's interrupt hands over data, and when the event is stopped:
- * the task was switched out, was moved to another CPU, or user space has paused the
- * event. Such windows are kept, however short they were, and are counted as partial.
+ * This happens when the area's interrupt hands over data, and when the event is stopped,
+ * because its task is switched out or because user space pauses the event. A window that
+ * was cut is kept, however short it was, and is counted as partial.
  * So is a window that did not begin by a gate: by a ->start() of a trace that is not
  * paused, or because its thread came back (aux_thread.c); or when there was no limit yet.
  * (local_clock() of one CPU is enough, as a window that moves is not whole.)
@@ -149,8 +149,8 @@ void perf_aux_window_cut(struct perf_event *event)
 NOKPROBE_SYMBOL(perf_aux_window_cut);
 
 /*
- * End the transaction, and begin another one. The event may have been switched out since,
- * which has done it; or a full area has stopped it.
+ * End the transaction, and begin another one. If the event was switched out meanwhile, that
+ * has ended the transaction. Or a full area has stopped the event.
  */
 static void aux_keep_hand_over(struct irq_work *work)
 {
@@ -182,7 +182,8 @@ void perf_aux_keep_init(struct perf_event *event)
  * @event: event that user space has opened
  * @longer: than this, in ns; 0: keep all
  *
- * For the event and its children, from their next windows on.
+ * Applies to the windows of the event and of its children that end from now on. A window
+ * that began while there was no limit is kept.
  *
  * Context: holds the mutex of the event's context.
  * Return: 0, -EOPNOTSUPP (the PMU can't discard a window), -EINVAL (its AUX area is
