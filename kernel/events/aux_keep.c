@@ -31,28 +31,28 @@
  * long as the AUX transaction in which it began is open: perf_aux_output_end() cuts it.
  * This happens when the area's interrupt hands over data, and when the event is stopped,
  * because its task is switched out or because user space pauses the event. A window that
- * was cut is kept, however short it was, and is counted as partial.
- * So is a window that did not begin by a gate: by a ->start() of a trace that is not
- * paused, or because its thread came back (aux_thread.c); or when there was no limit yet.
- * (local_clock() of one CPU is enough, as a window that moves is not whole.)
+ * was cut is kept, however short it was, and is counted as partial. So is one that a gate
+ * didn't begin, but a ->start() of a trace that is not paused, or the return of its thread
+ * (aux_thread.c), and one that began while there was no limit. (local_clock() of one CPU is
+ * enough: a window that moves is not whole.)
  *
  * A window that is kept ends the transaction, so it has an AUX record to itself, or several
  * if it was cut. A gate in an NMI can't end it: an irq_work does. If another window has begun
  * by then, that is cut, and is kept as well.
  *
- * An overwritten area has no room to give back: what a discarded window has written
- * over is lost. So PERF_EVENT_IOC_KEEP_AUX and such an area exclude each other. If the
- * output is redirected to such an area, all windows are kept.
+ * In an overwritten area, a discarded window has already replaced old data, which can't be
+ * restored. So PERF_EVENT_IOC_KEEP_AUX and such an area exclude each other. If the output
+ * is redirected to such an area, all windows are kept.
  *
  * NMIs
  * ====
  *
  * The core calls ->start(RESUME) and ->stop(PAUSE) neither in one another nor in a
- * driver's section, so window_begin() and window_end() don't nest. A driver whose
- * interrupt is an NMI keeps it off meanwhile, as it does anyway: else it would hand over
- * the window between window_end() and the output being put back. An AUX sample that
- * comes then is empty, as everywhere in a pause. One that was taken in the window has
- * its data, whatever becomes of the window.
+ * driver's section, so window_begin() and window_end() don't nest. A driver whose own
+ * interrupt is an NMI defers it in a pause and a resume. So it can't hand over the window
+ * after window_end(), before the output is back. An AUX sample that comes then is empty,
+ * as everywhere in a pause. One that was taken in the window has its data, even if the
+ * window is discarded.
  */
 #include <linux/export.h>
 #include <linux/kprobes.h>
