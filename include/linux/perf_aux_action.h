@@ -45,11 +45,11 @@ static inline unsigned long perf_aux_next_request(unsigned long request, bool pa
  * instruction. @done, @executed and @driver_state are accessed only by the CPU on
  * which the trace is, and there only by contexts that nest: a context that
  * interrupts an access ends before the access goes on. "A level for several CPUs"
- * in kernel/events/aux_action.c says what happens when the task moves to another.
+ * in kernel/events/aux_action.c says what happens when the task moves to another CPU.
  *
- * When no context is busy, @done equals @request but for requests of other CPUs that
- * were left to this one. The requests that are neither in @executed nor left were
- * superseded by a later one: (@done >> %PERF_AUX_REQUEST_SHIFT) - @executed.
+ * When no context is busy, @done equals @request, unless another CPU has left a request
+ * to this one. The number of requests that were superseded by a later one is
+ * (@done >> %PERF_AUX_REQUEST_SHIFT) - @executed.
  */
 struct perf_aux_level {
 	unsigned long	request;

@@ -35,8 +35,8 @@ struct perf_aux_windows {
  * @began: when the window began, by local_clock()
  * @whole: all of the window is in the AUX transaction that is open, so that it can be
  *	   discarded
- * @continues: the driver is called because a thread leaves the CPU or comes to it. Its
- *	       window goes on: what ends or begins is a piece of it
+ * @continues: the driver is called because a thread leaves the CPU or comes to it. The
+ *	       thread's window goes on: only a piece of it ends or begins
  * @overwrites: the transaction that is open writes over old data
  * @windows: those of this event. Written on its CPU
  * @gone: those of children that are gone. Under the event's child_mutex

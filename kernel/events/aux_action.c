@@ -6,8 +6,8 @@
  * leader is an AUX area event. When the gate overflows, the leader's driver is
  * asked to pause or to resume. An overflow can happen in any context, also in an
  * NMI in the middle of another gate's action, or of the driver's own start, stop
- * or interrupt handler. No action may be lost in either case, and the NMI can't
- * wait for what it interrupted.
+ * or interrupt handler. No action may be lost in any of these cases, and the NMI
+ * can't wait for what it interrupted.
  *
  * How
  * ===
@@ -83,20 +83,20 @@
  *					event is put on: ->add()
  *					  hold: reads request, done
  *
- * What A did to the level, B sees: the scheduler doesn't let a task run on B before
- * it has left A, and orders its accesses. (Where a queue of runnable tasks is
- * balanced, the locks of both queues do the same.) For the level it is as if the
+ * B sees what A did to the level: the scheduler doesn't let a task run on B before
+ * it has left A, and orders its accesses. (When the scheduler moves a task that waits
+ * to run, the locks of both run queues do the same.) For the level it is as if the
  * event had been off and on again on one CPU.
  *
- * The exception is a gate that perf_tp_event() delivers to a task that isn't current:
- * wakeups of the task. Where perf_swevent_event() requires an active event, such a gate
- * only counts. On other kernels it overflows on the waker's CPU, where the task's AUX
- * area event isn't on the hardware. So it stores its request and leaves it.
- * The request may hit the CPU on which the task runs at any place. For the contexts
- * of that CPU it is a request by an NMI that doesn't act itself. They execute it at
- * their next look: in a gate or in a section, at the latest when the task is put on
- * a CPU again. A task that is woken is put on a CPU later. One that is woken before it has
- * gone to sleep stays on its CPU, and the next gate or section there executes the request.
+ * There is one exception: perf_tp_event() delivers wakeups of a task to the events of
+ * that task, which isn't current. Where perf_swevent_event() requires an active event,
+ * such a gate counts, but doesn't overflow. On other kernels it overflows on the CPU of
+ * the waker. The task's AUX area event isn't on the hardware there, so the gate stores
+ * its request and returns. For the CPU on which the task runs, this is like a request by
+ * an NMI that doesn't act itself: it may come between any two instructions. That CPU
+ * executes it in the next gate or section, at the latest when the task is put on a CPU
+ * again. If the task is woken before it has gone to sleep, it stays on its CPU, and the
+ * next gate or section there executes the request.
  *
  * No gates in this code
  * =====================
@@ -181,9 +181,9 @@ NOKPROBE_SYMBOL(aux_action_apply_pending);
  * Is the event on the hardware of this CPU? If not, the level takes effect at the
  * next ->start(), which gets it from perf_aux_action_hold().
  *
- * It isn't when the gate's task is woken by this CPU. The event can also be inactive
- * while its gates still overflow, when a group is torn down: the leader is taken
- * off the hardware first.
+ * It isn't when this CPU wakes up the gate's task. It can also be inactive while its
+ * gates still overflow: when a group is torn down, the leader is taken off the
+ * hardware first.
  */
 static bool aux_action_is_here(struct perf_event *event)
 {
@@ -212,7 +212,8 @@ NOKPROBE_SYMBOL(aux_level_request);
  * perf_aux_action_follow - bring a trace in line with a request that was just stored
  * @event: AUX area event
  *
- * Does nothing if a context that this one interrupted is busy with @event: that one will.
+ * If this context has interrupted one that is busy with @event, that one executes the
+ * request, and this function does nothing.
  *
  * Context: any, NMI included. Interrupts are disabled.
  */
@@ -278,8 +279,8 @@ int perf_aux_action_init(struct perf_event *event)
  * perf_aux_action_free - give up an event's level
  * @event: event that is being freed, whether or not it was initialised
  *
- * Context: any but NMI. A grace period after the event has left its context: a gate
- * on another CPU may still have had it, see perf_aux_gate().
+ * Context: any but NMI. Called a grace period after the event has left its context:
+ * until then, a gate on another CPU may use the level, see perf_aux_gate().
  */
 void perf_aux_action_free(struct perf_event *event)
 {
@@ -401,10 +402,10 @@ bool perf_aux_action_hold(struct perf_event *event)
 	paused = aux_paused(READ_ONCE(level->request));
 
 	/*
-	 * There is a request that this CPU has not executed: a gate was interrupted
-	 * before it executed it, came after depth was raised, or overflowed on
-	 * another CPU. It is not known here whether the section executes it, or
-	 * finds nothing to do and leaves the trace alone.
+	 * There is a request that this CPU has not executed: its gate was interrupted
+	 * before that, came after depth was raised, or overflowed on another CPU.
+	 * The section may execute it, or may find nothing to do and leave the trace
+	 * alone. So the state of the trace is unknown.
 	 */
 	if (READ_ONCE(level->driver_state) != paused)
 		WRITE_ONCE(level->driver_state, PERF_AUX_DRIVER_UNKNOWN);

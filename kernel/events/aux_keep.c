@@ -29,30 +29,30 @@
  *
  * What has been handed over to the reader is not taken back. A window is whole as
  * long as the AUX transaction in which it began is open: perf_aux_output_end() cuts it.
- * That is so when the area's interrupt hands over data, and when the event is stopped:
- * the task was switched out, was moved to another CPU, or user space has paused the
- * event. Such windows are kept, however short they were, and are counted as partial.
- * So is a window that did not begin by a gate: by a ->start() of a trace that is not
- * paused, or because its thread came back (aux_thread.c); or when there was no limit yet.
- * (local_clock() of one CPU is enough, as a window that moves is not whole.)
+ * This happens when the area's interrupt hands over data, and when the event is stopped,
+ * because its task is switched out or because user space pauses the event. A window that
+ * was cut is kept, however short it was, and is counted as partial. So is one that a gate
+ * didn't begin, but a ->start() of a trace that is not paused, or the return of its thread
+ * (aux_thread.c), and one that began while there was no limit. (local_clock() of one CPU is
+ * enough: a window that moves is not whole.)
  *
  * A window that is kept ends the transaction, so it has an AUX record to itself, or several
  * if it was cut. A gate in an NMI can't end it: an irq_work does. If another window has begun
  * by then, that is cut, and is kept as well.
  *
- * An overwritten area has no room to give back: what a discarded window has written
- * over is lost. So PERF_EVENT_IOC_KEEP_AUX and such an area exclude each other. If the
- * output is redirected to such an area, all windows are kept.
+ * In an overwritten area, a discarded window has already replaced old data, which can't be
+ * restored. So PERF_EVENT_IOC_KEEP_AUX and such an area exclude each other. If the output
+ * is redirected to such an area, all windows are kept.
  *
  * NMIs
  * ====
  *
  * The core calls ->start(RESUME) and ->stop(PAUSE) neither in one another nor in a
- * driver's section, so window_begin() and window_end() don't nest. A driver whose
- * interrupt is an NMI keeps it off meanwhile, as it does anyway: else it would hand over
- * the window between window_end() and the output being put back. An AUX sample that
- * comes then is empty, as everywhere in a pause. One that was taken in the window has
- * its data, whatever becomes of the window.
+ * driver's section, so window_begin() and window_end() don't nest. A driver whose own
+ * interrupt is an NMI defers it in a pause and a resume. So it can't hand over the window
+ * after window_end(), before the output is back. An AUX sample that comes then is empty,
+ * as everywhere in a pause. One that was taken in the window has its data, even if the
+ * window is discarded.
  */
 #include <linux/export.h>
 #include <linux/kprobes.h>
@@ -149,8 +149,8 @@ void perf_aux_window_cut(struct perf_event *event)
 NOKPROBE_SYMBOL(perf_aux_window_cut);
 
 /*
- * End the transaction, and begin another one. The event may have been switched out since,
- * which has done it; or a full area has stopped it.
+ * End the transaction, and begin another one. If the event was switched out meanwhile, that
+ * has ended the transaction. Or a full area has stopped the event.
  */
 static void aux_keep_hand_over(struct irq_work *work)
 {
@@ -182,7 +182,8 @@ void perf_aux_keep_init(struct perf_event *event)
  * @event: event that user space has opened
  * @longer: than this, in ns; 0: keep all
  *
- * For the event and its children, from their next windows on.
+ * Applies to the windows of the event and of its children that end from now on. A window
+ * that began while there was no limit is kept.
  *
  * Context: holds the mutex of the event's context.
  * Return: 0, -EOPNOTSUPP (the PMU can't discard a window), -EINVAL (its AUX area is

@@ -8,9 +8,9 @@
  * new CPU, and the event of the old one would stay resumed.
  *
  * With PERF_FLAG_FD_AUX_LEVEL a new event gets the level of one that is there
- * already. It is given before the event is in a context, and for good. So there
- * is no event whose level changes while its gates act, whatever is forked, closed
- * or executed meanwhile. aux_action.c explains how CPUs take turns with a level.
+ * already. It gets it before it is in a context, and keeps it. So the level of an
+ * event doesn't change while gates act on it, whatever is forked, closed or executed
+ * meanwhile. aux_action.c explains how CPUs take turns with a level.
  *
  * Locks
  * =====
@@ -19,7 +19,7 @@
  *     are added to it. For an inherited event that is the mutex of the parent's
  *     context; the child's is not visible to others yet.
  *  2. A level is freed with the last event that has it, after a grace period. So
- *     who finds an event in a list under RCU may take its level.
+ *     code that finds an event in a list under RCU may use its level.
  */
 #include <linux/lockdep.h>
 #include <linux/perf_event.h>
@@ -80,9 +80,10 @@ int perf_aux_level_share(struct perf_event *event, struct perf_event *with,
  * @child: new event with its parent set, not in @ctx yet
  * @ctx: context of the child task, with the events that were inherited before
  *
- * Events share a level in the child if their parents do. It is not that of the
- * parents: the first event brings it along, and the others find that event. It is
- * near the head of the list, where events are added.
+ * Events share a level in the child if their parents do. But the child's level is not
+ * that of the parents. The first of these events keeps the level that it was allocated
+ * with, and the others get it from that event. New events are added at the head of the
+ * list, so it is near the head.
  *
  * Context: may sleep. The mutex of the parent task's context is held.
  */

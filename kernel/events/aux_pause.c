@@ -26,19 +26,19 @@
  *     aux_user_paused (perf_aux_may_start()) with the lock of the context held, which
  *     event_function_call() takes, too: either the new value is read, or the event is
  *     active when event_function_call() has the lock;
- *   - where else the core starts an event, it is active. That runs on its CPU with
- *     interrupts disabled, as event_function_call() does;
- *   - one that exits is stopped by its exit. event_function_call() finds that it is
- *     gone only after that;
+ *   - other places in the core start events that are active. They run on the event's
+ *     CPU with interrupts disabled, as the function of event_function_call() does;
+ *   - one that exits is stopped by its exit. Only after that event_function_call() finds
+ *     that it is gone;
  *   - one that is being inherited is in the list of children, or is added to it with
  *     the same mutex held, before it can be scheduled.
  *
  * Gates
  * =====
  *
- * A gate that pauses or resumes stores its request in perf_event::aux_action as always,
- * and a driver doesn't resume an event that is stopped. So a gate can't end the pause;
- * and ->start() at its end finds the level that the last gate asked for.
+ * A gate stores its request in perf_event::aux_action as always, and a driver doesn't
+ * resume an event that is stopped. So a gate can't end the pause. The ->start() at the end
+ * of the pause finds the level that the last gate asked for.
  */
 #include <linux/lockdep.h>
 #include <linux/perf_event.h>

@@ -3,9 +3,9 @@
  * Windows of a CPU's AUX area event that belong to the thread that opened them.
  *
  * The AUX area event of a CPU traces what runs there between a resume and a pause,
- * whichever thread that is. When the thread that opened the window sleeps, others are
- * traced in its place; if it goes on elsewhere, it isn't traced there. With
- * PERF_FLAG_FD_AUX_THREADS a window goes where its thread goes:
+ * whichever thread that is. While the thread that opened the window sleeps, others are
+ * traced in its place. If it continues on another CPU, it isn't traced there. With
+ * PERF_FLAG_FD_AUX_THREADS a window follows its thread:
  *
  *   CPU A				CPU B
  *
@@ -19,8 +19,8 @@
  * The events of several CPUs share the notes (struct perf_aux_threads). Each keeps its
  * level, which is that of the thread that runs there. So nothing changes for gates.
  *
- * Between the two calls of a context switch nobody's window is open. A gate that comes
- * there, in an NMI, acts for the thread that comes.
+ * Between the two calls of a context switch nobody's window is open. A gate in an NMI
+ * there acts for the thread that comes.
  *
  * Who accesses a note
  * ===================
@@ -30,12 +30,12 @@
  * level for several CPUs" in aux_action.c. So two CPUs never look for the same thread. They
  * may make notes of different threads in the same place, which takes a cmpxchg.
  *
- * A thread that ends leaves its last CPU in state TASK_DEAD. It is not noted there, and if
- * it has come from a CPU with such an event to one without, its note is removed: no note can
- * be taken for a new thread in the same memory.
+ * A thread that ends leaves its last CPU in state TASK_DEAD, and is not noted there. If its
+ * last CPU has no such event, an earlier CPU may have noted it: that note is removed. So a
+ * new thread whose task_struct has the same address finds no note.
  *
- * There is no memory to be had in a context switch. So the room is limited; a window that
- * finds none ends where its thread left, and is counted as lost.
+ * A context switch can't allocate memory, so the room is limited. If there is none for a
+ * thread, its window ends where the thread leaves, and is counted as lost.
  */
 #include <linux/hash.h>
 #include <linux/jump_label_ratelimit.h>
@@ -133,8 +133,9 @@ static bool aux_level_change(struct perf_aux_level *level, bool paused)
 }
 
 /*
- * What the driver does then neither begins nor ends a window, see aux_keep.c. The same goes
- * for a gate in an NMI meanwhile: its window is kept, but isn't counted if it ends there.
+ * Pause or resume in the middle of a window: the driver's calls neither end nor begin one,
+ * see aux_keep.c. The same goes for a gate in an NMI meanwhile: its window is kept, but isn't
+ * counted if it ends there.
  *
  * Return: true if the level was another one right before.
  */
@@ -169,7 +170,7 @@ static void aux_thread_leaves(struct perf_event *event, struct task_struct *task
 		local64_inc(&event->aux_keep.windows.lost);
 }
 
-/* A thread that ends may be noted by events of CPUs that it has left before. */
+/* A thread that ends may have been noted by a CPU that it left earlier. */
 static void aux_thread_forget(struct task_struct *task)
 {
 	struct perf_aux_threads *threads;
@@ -309,7 +310,7 @@ int perf_aux_threads_init(struct perf_event *event, struct perf_event *with)
 }
 
 /**
- * perf_aux_threads_exit - the threads' windows no longer come to an event
+ * perf_aux_threads_exit - let no more windows of threads come to an event
  * @event: event that is in no context any more
  *
  * Context: may sleep. The event is freed after a grace period.

@@ -3,17 +3,17 @@
  * The total of an AUX area: how many bytes were ever written to it.
  *
  * aux_head of an overwritten area is an offset. It doesn't tell a reader whether
- * nothing was written since it last looked, or the whole area several times. So
- * the control page has the number of bytes, too, and who writes them:
+ * nothing was written since the last snapshot, or the whole area several times. So the
+ * control page has two more fields:
  *
  *	aux_total	bytes written since the area was mapped, as of the end of the
  *			last AUX transaction
- *	aux_state	PERF_AUX_STATE_*
+ *	aux_state	PERF_AUX_STATE_*: may the area be written now?
  *
- * The newest byte is the one before aux_head (modulo the size of the area), the
- * newest min(aux_total, size) bytes are in the area. Bytes of the transaction that is
- * under way (PERF_AUX_STATE_RUNNING) are not in aux_total, but are in the area: so
- * what is read while it runs may be newer than the total says.
+ * The newest byte is the one before aux_head (modulo the size of the area). The newest
+ * min(aux_total, size) bytes are in the area. The bytes of the open transaction
+ * (PERF_AUX_STATE_RUNNING) are in the area, but not in aux_total yet: what is read while
+ * it runs may be newer than the total says.
  *
  * In overwrite mode this needs a driver that counts (pmu::aux_counts); without one
  * PERF_AUX_STATE_COUNTED is not set, and aux_total stays 0.
@@ -46,8 +46,8 @@
  *
  * perf_buffer::aux_nest lets in one transaction at a time. The fields are written
  *
- *   - in a transaction: an NMI between W1 and W3 that wanted to begin another one
- *     would find aux_nest taken;
+ *   - in a transaction: an NMI between W1 and W3 can't begin another one, because it
+ *     finds aux_nest taken;
  *   - when the area is mapped, before a transaction can begin;
  *   - when user space has paused the event, after its transaction has ended, see
  *     aux_publish_paused().

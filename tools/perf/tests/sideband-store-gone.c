@@ -11,7 +11,7 @@ SIDEBAND_TEST(set_back)
 	MMAP(100, 100, 1, 1, "/bin/before");
 	FORK(200, 200, 100, 100);
 	FORK(300, 300, 100, 100);
-	settle();
+	prune();
 	EXIT(300, 300);
 	by = now * STEP - STEP / 2;
 	sideband_store__set_back(store, by);
@@ -19,7 +19,7 @@ SIDEBAND_TEST(set_back)
 	AT(now * STEP - by + 1, MMAP(100, 100, 2, 1, "/bin/after"));
 	PLAY();
 	ASSERT_COMM(100, 100, "after");
-	SETTLE(6);
+	PRUNE(6);
 	PLAY();
 	ASSERT_COMM(100, 100, "after");
 	ASSERT_MAP(100, 100, 1, "");
@@ -29,11 +29,11 @@ SIDEBAND_TEST(set_back)
 	return TEST_OK;
 }
 
-/* A task that the last settle() found to be gone ends when the next round is applied */
-static void settle_gone(void)
+/* A task that the last prune() found to be gone ends when the next round is applied */
+static void prune_gone(void)
 {
-	settle();
-	settle();
+	prune();
+	prune();
 }
 
 static bool is_from_1000(u64 id)
@@ -54,10 +54,10 @@ SIDEBAND_TEST(unrecorded_ends)
 		FORK(id, id, 100, 100);
 		CGROUP(id, "/gone");
 		if (id % 16 == 0)
-			settle();
+			prune();
 		most = max(most, stats()->tasks);
 	}
-	settle_gone();
+	prune_gone();
 	TEST_ASSERT_VAL("tasks at most", most < 100);
 	TEST_ASSERT_VAL("tasks", stats()->tasks < 20);
 	TEST_ASSERT_VAL("records", stats()->records < 50);
@@ -73,7 +73,7 @@ SIDEBAND_TEST(live_tasks)
 	for (i = 100; i < 110; i++)
 		START(i, "lives");
 	for (i = 0; i < 20; i++)
-		settle();
+		prune();
 	ASSERT_TASKS(10);
 	TEST_ASSERT_VAL("asked", asked >= 10);
 	TEST_ASSERT_VAL("asked for each twice at most", asked <= 20);
@@ -101,7 +101,7 @@ SIDEBAND_TEST(not_yet_gone)
 
 	set_gone(100);
 	START(100, "ends");
-	SETTLE(2);
+	PRUNE(2);
 	round = now;
 	time = now * STEP;
 	sideband_store__prune(store, round + 2, round + 2);
@@ -115,7 +115,7 @@ SIDEBAND_TEST(not_yet_gone)
 	now += 10;
 	sideband_store__prune(store, now, now);
 	TEST_ASSERT_EQUAL("records", (int)stats()->records, 4);
-	settle();
+	prune();
 	ASSERT_TASKS(1);
 	return TEST_OK;
 }
@@ -126,9 +126,9 @@ SIDEBAND_TEST(gone_parent)
 	set_gone(100);
 	START(100, "parent");
 	MMAP(100, 100, 1, 1, "/bin/parent");
-	settle();
+	prune();
 	FORK(200, 200, 100, 100);
-	settle_gone();
+	prune_gone();
 	ASSERT_TASKS(1);
 	PLAY();
 	ASSERT_COMM(200, 200, "parent");
@@ -141,15 +141,15 @@ SIDEBAND_TEST(gone_again)
 {
 	set_gone(100);
 	START(100, "parent");
-	settle_gone();
+	prune_gone();
 	ASSERT_TASKS(1);
 	EXEC(100, "again");
 	MMAP(100, 100, 1, 1, "/bin/again");
 	START(300, "other");
-	settle();
-	/* not due yet in the next settle() */
+	prune();
+	/* not due yet in the next prune() */
 	AT((now + 2) * STEP - 1, FORK(200, 200, 100, 100));
-	settle_gone();
+	prune_gone();
 	ASSERT_TASKS(2);
 	PLAY();
 	ASSERT_COMM(200, 200, "again");
@@ -162,12 +162,12 @@ SIDEBAND_TEST(gone_and_back)
 {
 	set_gone(100);
 	START(100, "before");
-	settle();
+	prune();
 	/* the fork was not recorded either */
 	is_gone = NULL;
 	EXEC(100, "after");
 	MMAP(100, 100, 1, 1, "/bin/after");
-	settle_gone();
+	prune_gone();
 	PLAY();
 	ASSERT_COMM(100, 100, "after");
 	ASSERT_MAP(100, 100, 1, "/bin/after");
@@ -180,23 +180,23 @@ SIDEBAND_TEST(threads_are_back)
 	set_gone(101);
 	START(100, "leader");
 	THREAD(100, 101);
-	settle();
+	prune();
 	is_gone = NULL;
 	COMM(100, 101, "back");
-	settle_gone();
+	prune_gone();
 	ASSERT_TASKS(2);
 
 	set_gone(200);
 	START(200, "leader");
 	THREAD(200, 201);
-	settle();
+	prune();
 	is_gone = NULL;
 	COMM(200, 201, "back");
-	settle_gone();
+	prune_gone();
 	ASSERT_TASKS(4);
 	/* the leader lives, too */
 	EXIT(200, 201);
-	settle();
+	prune();
 	ASSERT_PROCESSES(2);
 	return TEST_OK;
 }
@@ -208,23 +208,23 @@ SIDEBAND_TEST(gone_threads)
 	START(100, "leader");
 	THREAD(100, 101);
 	THREAD(100, 102);
-	settle();
-	settle_gone();
+	prune();
+	prune_gone();
 	ASSERT_TASKS(2);
 	EXIT(100, 100);
 	set_gone(102);
 	START(200, "other");
 	START(201, "other");
-	settle();
-	settle_gone();
+	prune();
+	prune_gone();
 	ASSERT_TASKS(3);
 	/* further tasks make the store check these */
 	set_gone(100);
 	START(202, "other");
 	START(203, "other");
 	START(204, "other");
-	settle();
-	settle_gone();
+	prune();
+	prune_gone();
 	ASSERT_TASKS(5);
 	return TEST_OK;
 }
@@ -239,10 +239,10 @@ SIDEBAND_TEST(gone_for_exec)
 	START(200, "replaced");
 	THREAD(200, 201);
 	EXIT(200, 200);
-	settle();
-	settle_gone();
+	prune();
+	prune_gone();
 	START(201, "other");
-	settle();
+	prune();
 	PLAY();
 	ASSERT_COMM(100, 100, "asked");
 	ASSERT_COMM(200, 200, "replaced");

@@ -9,7 +9,7 @@ SIDEBAND_TEST(exec)
 	MMAP(100, 100, 1, 1, "/bin/old");
 	EXEC(100, "new");
 	MMAP(100, 100, 2, 1, "/bin/new");
-	SETTLE(3);
+	PRUNE(3);
 	PLAY();
 	ASSERT_COMM(100, 100, "new");
 	ASSERT_MAP(100, 100, 1, "");
@@ -21,26 +21,26 @@ SIDEBAND_TEST(overlap)
 {
 	MMAP(100, 100, 10, 4, "/lib/a");
 	MMAP(100, 100, 8, 3, "/lib/partly");
-	SETTLE(2);
+	PRUNE(2);
 	MMAP(100, 100, 12, 1, "/lib/hole");
-	SETTLE(3);
+	PRUNE(3);
 	/* the rest of the first one is replaced piece by piece */
 	MMAP(100, 100, 11, 1, "/lib/b");
-	SETTLE(4);
+	PRUNE(4);
 	MMAP(100, 100, 13, 1, "/lib/c");
-	SETTLE(4);
+	PRUNE(4);
 	PLAY();
 	ASSERT_MAP(100, 100, 10, "/lib/partly");
 	ASSERT_MAP(100, 100, 11, "/lib/b");
 	ASSERT_MAP(100, 100, 12, "/lib/hole");
 	ASSERT_MAP(100, 100, 13, "/lib/c");
 	MMAP(100, 100, 0, 100, "/lib/all");
-	SETTLE(1);
+	PRUNE(1);
 	/* first its beginning is replaced, then the rest */
 	MMAP(100, 100, 0, 1, "/lib/begin");
-	SETTLE(2);
+	PRUNE(2);
 	MMAP(100, 100, 1, 99, "/lib/rest");
-	SETTLE(2);
+	PRUNE(2);
 	return TEST_OK;
 }
 
@@ -48,11 +48,11 @@ SIDEBAND_TEST(overlap)
 SIDEBAND_TEST(edges)
 {
 	MMAP(100, 100, 1, 0, "/lib/empty");
-	SETTLE(0);
+	PRUNE(0);
 	MMAP(100, 100, ~0ULL / PAGE, 1, "/lib/last");
-	SETTLE(1);
+	PRUNE(1);
 	MMAP(100, 100, ~0ULL / PAGE, 2, "/lib/beyond");
-	SETTLE(1);
+	PRUNE(1);
 	return TEST_OK;
 }
 
@@ -66,18 +66,18 @@ SIDEBAND_TEST(late_maps)
 	MMAP(100, 100, 4, 1, "/lib/d");
 	MMAP(200, 200, 2, 1, "/lib/b");
 	MMAP(200, 200, 4, 1, "/lib/d");
-	SETTLE(4);
+	PRUNE(4);
 	AT(before, MMAP(100, 100, 1, 5, "/lib/three-gaps"));
 	AT(before, MMAP(200, 200, 2, 3, "/lib/one-gap"));
-	SETTLE(6);
+	PRUNE(6);
 	MMAP(100, 100, 5, 1, "/lib/e");
-	SETTLE(7);
+	PRUNE(7);
 	MMAP(100, 100, 1, 1, "/lib/a");
-	SETTLE(8);
+	PRUNE(8);
 	MMAP(100, 100, 3, 1, "/lib/c");
-	SETTLE(8);
+	PRUNE(8);
 	MMAP(200, 200, 3, 1, "/lib/c");
-	SETTLE(8);
+	PRUNE(8);
 	return TEST_OK;
 }
 
@@ -86,7 +86,7 @@ SIDEBAND_TEST(comm)
 	START(100, "first");
 	COMM(100, 100, "second");
 	COMM(100, 100, "third");
-	settle();
+	prune();
 	/* the name from an exec is kept: it also says that there was an exec */
 	ASSERT_HELD(3);
 	PLAY();
@@ -105,7 +105,7 @@ SIDEBAND_TEST(inherit)
 	EXEC(100, "changed");
 	MMAP(100, 100, 1, 4, "/bin/changed");
 	EXIT(200, 200);
-	settle();
+	prune();
 	PLAY();
 	ASSERT_COMM(300, 300, "parent");
 	TEST_ASSERT_VAL("exec", sideband_resolve__has_execed(100));
@@ -118,7 +118,7 @@ SIDEBAND_TEST(inherit)
 
 	/* the inherited records aren't needed any more */
 	EXEC(300, "child");
-	SETTLE(5);
+	PRUNE(5);
 	return TEST_OK;
 }
 
@@ -131,7 +131,7 @@ SIDEBAND_TEST(inherit_and_map)
 	FORK(200, 200, 100, 100);
 	MMAP(200, 200, 3, 1, "/lib/a");
 	EXIT(100, 100);
-	settle();
+	prune();
 	PLAY();
 	ASSERT_MAP(200, 200, 1, "/bin/parent");
 	ASSERT_MAP(200, 200, 2, "//anon");
@@ -163,7 +163,7 @@ SIDEBAND_TEST(unchanged)
 	FORK(200, 200, 100, 100);
 	FORK(300, 300, 100, 101);
 	MMAP(300, 300, 2, 1, "/lib/a");
-	SETTLE(7);
+	PRUNE(7);
 	TEST_ASSERT_EQUAL("dump", sideband_store__dump(store, SIDEBAND_DUMP_ALL,
 						       check_unchanged, &nr), 0);
 	TEST_ASSERT_EQUAL("no copies", nr, 8);
@@ -198,7 +198,7 @@ SIDEBAND_TEST(ids_of_copies)
 	EXEC(100, "changed");
 	THREAD(100, 101);
 	COMM(100, 100, "renamed");
-	settle();
+	prune();
 	TEST_ASSERT_EQUAL("dump", sideband_store__dump(store, SIDEBAND_DUMP_ALL,
 						       check_copy, &nr), 0);
 	TEST_ASSERT_EQUAL("two names and a mapping", nr, 3);
@@ -217,7 +217,7 @@ SIDEBAND_TEST(many_maps)
 		MMAP(100, 100, 10 + 2 * page, 1, "/memfd:code (deleted)");
 		MMAP(100, 100, 12 + 2 * page, 1, "//anon");
 	}
-	settle();
+	prune();
 	ASSERT_HELD((int)nr + 3);
 	ASSERT_DROPPED((int)nr + 1);
 	PLAY();
@@ -229,7 +229,7 @@ SIDEBAND_TEST(many_maps)
 	/* if there are only mappings of files, drop those */
 	for (page = 0; page < nr; page++)
 		MMAP(200, 200, 10 + 2 * page, 1, "/lib/a");
-	settle();
+	prune();
 	ASSERT_DROPPED((int)nr + 2);
 	return TEST_OK;
 }

@@ -10,14 +10,14 @@ SIDEBAND_TEST(kernel_code)
 	TEXT_POKE(0x1010, 5, 2);
 	TEXT_POKE(0x1010, 1, 3);
 	TEXT_POKE(0x3000, 5, 4);
-	SETTLE(5);
+	PRUNE(5);
 	/* without the code, its changes are dropped */
 	KSYMBOL(0x1000, GONE);
-	SETTLE(2);
+	PRUNE(2);
 	KSYMBOL(0x2000, 0);
-	SETTLE(2);
+	PRUNE(2);
 	KSYMBOL(0x4000, GONE);
-	SETTLE(2);
+	PRUNE(2);
 	return TEST_OK;
 }
 
@@ -27,13 +27,13 @@ SIDEBAND_TEST(gone_symbols)
 	KSYMBOL(0x1000, 0);
 	KSYMBOL(0x2000, 0);
 	KSYMBOL(0x3000, 0);
-	settle();
+	prune();
 	written();
 	KSYMBOL(0x2000, GONE);
 	KSYMBOL(0x1000, GONE);
 	sideband_store__begin_write(store);
 	KSYMBOL(0x3000, GONE);
-	SETTLE(3);
+	PRUNE(3);
 	sideband_store__end_write(store, true);
 	ASSERT_HELD(1);
 	return TEST_OK;
@@ -44,22 +44,22 @@ SIDEBAND_TEST(by_id)
 	BPF(LOAD, 1);
 	BPF(LOAD, 2);
 	BPF(UNLOAD, 1);
-	SETTLE(1);
+	PRUNE(1);
 	CGROUP(1, "/a");
 	CGROUP(2, "/b");
 	CGROUP(1, "/c");
-	SETTLE(3);
+	PRUNE(3);
 	HW_ID(1);
 	HW_ID(2);
 	HW_ID(1);
-	SETTLE(5);
+	PRUNE(5);
 	NAMESPACES(100, 100);
 	ITRACE_START(100, 100);
 	NAMESPACES(100, 100);
 	ITRACE_START(100, 100);
-	SETTLE(7);
+	PRUNE(7);
 	EXIT(100, 100);
-	SETTLE(5);
+	PRUNE(5);
 	return TEST_OK;
 }
 
@@ -72,10 +72,10 @@ SIDEBAND_TEST(late_objects)
 	CGROUP(1, "/a");
 	CGROUP(2, "/b");
 	BPF(LOAD, 1);
-	SETTLE(3);
+	PRUNE(3);
 	AT(before, CGROUP(1, "/late"));
 	AT(before, BPF(UNLOAD, 1));
-	SETTLE(3);
+	PRUNE(3);
 	return TEST_OK;
 }
 
@@ -112,21 +112,21 @@ SIDEBAND_TEST(bpf)
 	forgotten_bpf = 0;
 	BPF(LOAD, 1);
 	BPF(LOAD, 2);
-	settle();
+	prune();
 	BPF(UNLOAD, 1);
 	TEST_ASSERT_EQUAL("not yet", (int)forgotten_bpf, 0);
-	settle();
+	prune();
 	TEST_ASSERT_EQUAL("forgotten", (int)forgotten_bpf, 1);
 	written();
 	BPF(UNLOAD, 2);
-	settle();
+	prune();
 	TEST_ASSERT_EQUAL("in the file", (int)forgotten_bpf, 1);
 	BPF(LOAD, 3);
-	settle();
+	prune();
 	sideband_store__begin_write(store);
 	sideband_store__end_write(store, false);
 	BPF(UNLOAD, 3);
-	settle();
+	prune();
 	TEST_ASSERT_EQUAL("not in the file", (int)forgotten_bpf, 3);
 	return TEST_OK;
 }
@@ -141,12 +141,12 @@ SIDEBAND_TEST(many_objects)
 		if (i % 2)
 			CGROUP(1, "/used");
 	}
-	settle();
+	prune();
 	ASSERT_HELD(SIDEBAND_MAX_OBJECTS);
 	ASSERT_DROPPED(SIDEBAND_MAX_OBJECTS);
 	for (i = 0; i < SIDEBAND_MAX_POKES; i++)
 		TEXT_POKE(i * 16, 5, 1);
-	settle();
+	prune();
 	ASSERT_DROPPED(SIDEBAND_MAX_OBJECTS);
 	return TEST_OK;
 }

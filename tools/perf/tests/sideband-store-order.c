@@ -10,18 +10,18 @@ SIDEBAND_TEST(untimed)
 	AT(0, COMM(100, 100, "synthesized"));
 	PLAY();
 	ASSERT_COMM(100, 100, "synthesized");
-	SETTLE(3);
+	PRUNE(3);
 	PLAY();
 	ASSERT_COMM(100, 100, "synthesized");
 	COMM(100, 100, "later");
-	SETTLE(3);
+	PRUNE(3);
 	PLAY();
 	ASSERT_COMM(100, 100, "later");
 
 	/* pending, and before and after those that are in force */
 	AT(0, FORK(300, 300, 1, 1));
 	AT(0, COMM(300, 300, "first"));
-	settle();
+	prune();
 	AT(0, COMM(300, 300, "second"));
 	PLAY();
 	ASSERT_COMM(300, 300, "second");
@@ -68,7 +68,7 @@ SIDEBAND_TEST(same_time)
 	AT(time, EXEC(300, "after a thread"));
 	AT(time, FORK(400, 400, 1, 1));
 	AT(time, EXIT(400, 400));
-	SETTLE(5);
+	PRUNE(5);
 	ASSERT_TASKS(4);
 	return TEST_OK;
 }
@@ -78,7 +78,7 @@ SIDEBAND_TEST(ragged)
 {
 	AT(STEP + 2, EXIT(100, 100));
 	AT(STEP + 1, FORK(100, 100, 1, 1));
-	SETTLE(0);
+	PRUNE(0);
 	return TEST_OK;
 }
 
@@ -93,12 +93,12 @@ SIDEBAND_TEST(late)
 	EXEC(100, "new");
 	MMAP(100, 100, 2, 1, "/bin/new");
 	THREAD(100, 101);
-	SETTLE(4);
+	PRUNE(4);
 	AT(before, EXIT(100, 100));
 	AT(before, EXIT(100, 101));
 	AT(between, MMAP(100, 100, 1, 1, "/bin/old"));
 	AT(between, EXEC(100, "old"));
-	SETTLE(4);
+	PRUNE(4);
 	PLAY();
 	ASSERT_COMM(100, 100, "new");
 	ASSERT_COMM(100, 101, "new");
@@ -110,9 +110,9 @@ SIDEBAND_TEST(late)
 	between = now * STEP + 1;
 	THREAD(200, 201);
 	MMAP(200, 200, 1, 1, "/bin/newer");
-	SETTLE(7);
+	PRUNE(7);
 	AT(between, EXEC(200, "late"));
-	SETTLE(8);
+	PRUNE(8);
 	PLAY();
 	ASSERT_MAP(200, 201, 1, "/bin/newer");
 	return TEST_OK;
@@ -125,14 +125,14 @@ SIDEBAND_TEST(late_forks)
 
 	now++;
 	EXEC(100, "known");
-	SETTLE(1);
+	PRUNE(1);
 	AT(before, FORK(100, 100, 1, 1));
-	SETTLE(2);
+	PRUNE(2);
 	PLAY();
 	ASSERT_COMM(100, 100, "known");
 	/* about a thread, and not about the process that has its tid */
 	AT(before, THREAD(200, 100));
-	settle();
+	prune();
 	ASSERT_TASKS(1);
 	PLAY();
 	ASSERT_COMM(100, 100, "known");
@@ -148,10 +148,10 @@ SIDEBAND_TEST(late_owners)
 	FORK(100, 100, 1, 1);
 	between = now * STEP + 1;
 	THREAD(100, 101);
-	SETTLE(2);
+	PRUNE(2);
 	AT(before, COMM(100, 100, "earlier process"));
 	AT(between, COMM(100, 101, "earlier thread"));
-	SETTLE(2);
+	PRUNE(2);
 
 	/* an exec before the last one doesn't bring the leader back */
 	FORK(200, 200, 1, 1);
@@ -159,11 +159,11 @@ SIDEBAND_TEST(late_owners)
 	EXEC(200, "last");
 	THREAD(200, 201);
 	EXIT(200, 200);
-	settle();
+	prune();
 	AT(between, EXEC(200, "before"));
-	settle();
+	prune();
 	EXIT(200, 201);
-	SETTLE(2);
+	PRUNE(2);
 	ASSERT_TASKS(2);
 	return TEST_OK;
 }

@@ -11,7 +11,7 @@ SIDEBAND_TEST(threads)
 	FORK(100, 102, 100, 101);
 	EXIT(100, 101);
 	MMAP(100, 102, 1, 1, "/lib/a");
-	settle();
+	prune();
 	PLAY();
 	ASSERT_COMM(100, 102, "main");
 	ASSERT_COMM(100, 100, "renamed");
@@ -28,12 +28,12 @@ SIDEBAND_TEST(exits)
 	THREAD(100, 102);
 	EXIT(100, 101);
 	EXIT(100, 100);
-	settle();
+	prune();
 	ASSERT_PROCESSES(1);
 	PLAY();
 	ASSERT_MAP(100, 102, 1, "/bin/main");
 	EXIT(100, 102);
-	SETTLE(0);
+	PRUNE(0);
 	ASSERT_TASKS(0);
 	return TEST_OK;
 }
@@ -75,7 +75,7 @@ SIDEBAND_TEST(short_lived)
 	START(400, "before");
 	EXIT(400, 400);
 	EXEC(400, "after");
-	settle();
+	prune();
 	ASSERT_PROCESSES(3);
 	PLAY();
 	ASSERT_COMM(202, 202, "grandparent");
@@ -96,7 +96,7 @@ SIDEBAND_TEST(short_lived)
 	THREAD(202, 501);
 	/* its record has a pid of 0: perf's pid namespace doesn't have it */
 	EXIT(0, 0);
-	settle();
+	prune();
 	ASSERT_PROCESSES(2);
 	ASSERT_TASKS(4);
 	return TEST_OK;
@@ -137,7 +137,7 @@ SIDEBAND_TEST(short_threads)
 	THREAD(510, 500);
 	EXIT(510, 500);
 	EXIT(510, 510);
-	settle();
+	prune();
 	ASSERT_PROCESSES(3);
 	ASSERT_TASKS(5);
 	PLAY();
@@ -161,7 +161,7 @@ SIDEBAND_TEST(short_threads)
 	START(603, "fourth");
 	EXIT(603, 603);
 	EXIT(600, 600);
-	settle();
+	prune();
 	ASSERT_PROCESSES(4);
 	ASSERT_TASKS(6);
 	PLAY();
@@ -189,7 +189,7 @@ SIDEBAND_TEST(live_threads)
 	START(300, "first");
 	EXIT(300, 300);
 	THREAD(300, 301);
-	settle();
+	prune();
 	ASSERT_PROCESSES(3);
 	ASSERT_TASKS(6);
 	PLAY();
@@ -208,11 +208,11 @@ SIDEBAND_TEST(exec_of_thread)
 	EXIT(100, 100);
 	EXEC(100, "new");
 	MMAP(100, 100, 1, 1, "/bin/new");
-	SETTLE(3);
+	PRUNE(3);
 	PLAY();
 	ASSERT_MAP(100, 100, 1, "/bin/new");
 	EXIT(100, 100);
-	SETTLE(0);
+	PRUNE(0);
 	return TEST_OK;
 }
 
@@ -224,17 +224,17 @@ SIDEBAND_TEST(reuse)
 	THREAD(100, 101);
 	FORK(200, 200, 1, 1);
 	THREAD(200, 101);
-	settle();
+	prune();
 	ASSERT_TASKS(3);
 	FORK(100, 100, 200, 200);
-	settle();
+	prune();
 	/* the forks of 100, 200 and 101 */
 	ASSERT_HELD(3);
 	PLAY();
 	ASSERT_MAP(100, 100, 1, "");
 	/* the leader's pid as a thread's tid: the process is gone */
 	THREAD(200, 100);
-	settle();
+	prune();
 	ASSERT_PROCESSES(1);
 	return TEST_OK;
 }
@@ -247,7 +247,7 @@ SIDEBAND_TEST(reuse_without_fork)
 	THREAD(100, 102);
 	EXEC(101, "process");
 	COMM(200, 102, "thread");
-	settle();
+	prune();
 	ASSERT_TASKS(4);
 	ASSERT_PROCESSES(3);
 	return TEST_OK;
@@ -263,7 +263,7 @@ SIDEBAND_TEST(earlier_owner)
 	START(100, "other");
 	MMAP(100, 100, 1, 2, "/bin/other");
 	THREAD(100, 101);
-	settle();
+	prune();
 	PLAY_NEW();
 	written();
 
@@ -274,7 +274,7 @@ SIDEBAND_TEST(earlier_owner)
 	FORK(300, 300, 101, 101);
 	MMAP(101, 101, 2, 1, "/lib/over");
 	EXIT(101, 101);
-	settle();
+	prune();
 	PLAY_NEW();
 	ASSERT_MAP(300, 300, 1, "/bin/parent");
 	ASSERT_MAP(300, 300, 2, "/lib/hidden");
@@ -289,7 +289,7 @@ SIDEBAND_TEST(earlier_creator)
 	FORK(100, 100, 1, 1);
 	MMAP(100, 100, 1, 1, "/bin/before");
 	THREAD(100, 101);
-	settle();
+	prune();
 	PLAY_NEW();
 	written();
 
@@ -300,7 +300,7 @@ SIDEBAND_TEST(earlier_creator)
 	THREAD(100, 101);
 	FORK(300, 300, 100, 101);
 	EXIT(100, 101);
-	settle();
+	prune();
 	PLAY_NEW();
 	ASSERT_MAP(300, 300, 1, "/bin/after");
 	return TEST_OK;
@@ -311,12 +311,12 @@ SIDEBAND_TEST(unknown)
 {
 	COMM(100, 100, "unknown");
 	MMAP(100, 105, 1, 1, "/lib/a");
-	settle();
+	prune();
 	PLAY();
 	ASSERT_COMM(100, 100, "unknown");
 	ASSERT_MAP(100, 100, 1, "/lib/a");
 	EXIT(100, 100);
-	SETTLE(0);
+	PRUNE(0);
 	return TEST_OK;
 }
 

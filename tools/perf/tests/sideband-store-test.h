@@ -5,7 +5,7 @@
 /*
  * Tests of the store of side-band records: what it drops, what it keeps, and that perf's own
  * machine resolves the same from a dump as from all records added. A test adds records by
- * FORK(), COMM(), MMAP() and the like, lets them leave the ring by settle(), and plays back
+ * FORK(), COMM(), MMAP() and the like, lets them leave the ring by prune(), and plays back
  * a dump by PLAY().
  */
 #include <errno.h>
@@ -173,7 +173,7 @@ static inline void TEXT_POKE(u64 addr, u16 len, u8 byte)
 }
 
 /* Let all records added so far leave the ring, and prune */
-static inline void settle(void)
+static inline void prune(void)
 {
 	int i;
 
@@ -185,7 +185,7 @@ static inline void settle(void)
 	sideband_store__prune(store, now, now);
 }
 
-/* Number of records in the store, without the one that settle() adds */
+/* Number of records in the store, without the one that prune() adds */
 static inline int held(void)
 {
 	return (int)stats()->records - 1;
@@ -238,9 +238,9 @@ static inline void written(void)
 #define ASSERT_NEW(nr)		TEST_ASSERT_EQUAL("new records", play(SIDEBAND_DUMP_NEW), nr)
 #define PLAY()			TEST_ASSERT_VAL("play", play(SIDEBAND_DUMP_ALL) >= 0)
 #define PLAY_NEW()		TEST_ASSERT_VAL("play", play(SIDEBAND_DUMP_NEW) >= 0)
-#define SETTLE(nr)							\
+#define PRUNE(nr)							\
 	do {								\
-		settle();						\
+		prune();						\
 		ASSERT_HELD(nr);					\
 	} while (0)
 

@@ -113,7 +113,7 @@ SIDEBAND_TEST(not_yet)
 	COMM(100, 100, "a");
 	COMM(100, 100, "b");
 	COMM(100, 100, "c");
-	SETTLE(1);
+	PRUNE(1);
 
 	/* the ring has records of the next round, which may be as old */
 	COMM(100, 100, "d");
@@ -123,7 +123,7 @@ SIDEBAND_TEST(not_yet)
 	sideband_store__prune(store, round + 2, now);
 	COMM(100, 100, "e");
 	sideband_store__prune(store, now + 2, now + 2);
-	SETTLE(1);
+	PRUNE(1);
 
 	/* within the lag, nothing is dropped, whatever the round is */
 	time = now * STEP;
@@ -134,7 +134,7 @@ SIDEBAND_TEST(not_yet)
 	now += 10;
 	sideband_store__prune(store, now, now);
 	ASSERT_HELD(2);
-	SETTLE(1);
+	PRUNE(1);
 	return TEST_OK;
 }
 
@@ -154,7 +154,7 @@ SIDEBAND_TEST(append)
 	ASSERT_NEW(1);
 	/* the file has the symbol, so it needs the record that the symbol is gone */
 	KSYMBOL(0x1000, GONE);
-	settle();
+	prune();
 	ASSERT_NEW(3);
 	written();
 	ASSERT_HELD(2);
@@ -163,7 +163,7 @@ SIDEBAND_TEST(append)
 	/* the last record of the file is in force */
 	CGROUP(1, "/a");
 	written();
-	settle();
+	prune();
 	ASSERT_NEW(1);
 	return TEST_OK;
 }
@@ -183,7 +183,7 @@ SIDEBAND_TEST(failing_dump)
 	MMAP(100, 100, 2, 1, "/lib/a");
 	FORK(200, 200, 100, 100);
 	EXIT(100, 100);
-	settle();
+	prune();
 	COMM(200, 200, "child");
 	nr = play(SIDEBAND_DUMP_ALL);
 	TEST_ASSERT_VAL("with what is inherited, and what is pending", nr >= 5);
@@ -216,12 +216,12 @@ SIDEBAND_TEST(memory)
 	START(100, "main");
 	MMAP(100, 100, 1, 1, "/bin/main");
 	KSYMBOL(0x1000, 0);
-	settle();
+	prune();
 	most = stats()->bytes;
 	TEST_ASSERT_VAL("some", most > 4 * sizeof(union perf_event));
 	EXIT(100, 100);
 	KSYMBOL(0x1000, GONE);
-	settle();
+	prune();
 	TEST_ASSERT_VAL("less", stats()->bytes < most);
 	TEST_ASSERT_VAL("at most", stats()->max_bytes >= most);
 
@@ -232,9 +232,9 @@ SIDEBAND_TEST(memory)
 	for (i = 0; i < 40000; i++) {
 		COMM(100, 100, "at once");
 		if (i % 1000 == 0)
-			settle();
+			prune();
 	}
-	settle();
+	prune();
 	TEST_ASSERT_VAL("little", stats()->bytes < most / 4);
 	TEST_ASSERT_VAL("at most", stats()->max_bytes >= most);
 	return TEST_OK;

@@ -52,7 +52,7 @@ static void advance(void *priv, u64 oldest_round)
 {
 	struct ring_dump *dump = priv;
 
-	sideband_store__settle(dump->store, oldest_round);
+	sideband_store__sort(dump->store, oldest_round);
 	if (dump->unpruned < PRUNE_AT)
 		return;
 	dump->unpruned = 0;

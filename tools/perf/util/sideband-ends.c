@@ -97,7 +97,7 @@ void sideband_ends__apply(struct sideband_store *store, u64 oldest_round)
 		if (!is_past(watched, oldest_round))
 			break;
 		if (!watched->time)
-			watched->time = p->settled;
+			watched->time = p->complete;
 	}
 	/* Ending one can free others in the list, so always take the first */
 	while (!list_empty(&store->gone)) {

@@ -217,17 +217,17 @@ static void sort(struct sideband_pending_record *index, size_t first, size_t sor
 }
 
 /* Is its round so old that all records of the ring are newer? */
-static bool is_settled(const struct sideband_pending_record *pending, u64 oldest_round)
+static bool is_older_than_ring(const struct sideband_pending_record *pending, u64 oldest_round)
 {
 	return (s32)((u32)oldest_round - pending->round) >= 2;
 }
 
-void sideband_pending__settle(struct sideband_pending *p, u64 oldest_round)
+void sideband_pending__sort(struct sideband_pending *p, u64 oldest_round)
 {
 	size_t end = p->sorted;
 
-	for (; end < p->nr && is_settled(&p->index[end], oldest_round); end++)
-		p->settled = max(p->settled, p->index[end].time);
+	for (; end < p->nr && is_older_than_ring(&p->index[end], oldest_round); end++)
+		p->complete = max(p->complete, p->index[end].time);
 	if (end == p->sorted)
 		return;
 	sort(p->index, p->first, p->sorted, end, p->index + p->alloc);
@@ -238,7 +238,7 @@ void sideband_pending__advance(struct sideband_pending *p)
 {
 	size_t i;
 
-	p->due = p->settled - min_t(u64, p->settled, SIDEBAND_STORE_LAG);
+	p->due = p->complete - min_t(u64, p->complete, SIDEBAND_STORE_LAG);
 	for (i = p->sorted; i < p->nr; i++) {
 		if (p->index[i].time)
 			p->due = min(p->due, p->index[i].time);

@@ -60,7 +60,7 @@ struct sideband_pending_record {
  * @sorted:  see @index
  * @nr:      end of the index
  * @alloc:   allocated entries. As many again follow, as a buffer for merging.
- * @settled: no record of the ring is older than this
+ * @complete: all records up to this time have left the ring
  * @due:     records up to this time can be applied
  * @last:    the block that is being filled
  * @nr_used: number of blocks with records
@@ -73,7 +73,7 @@ struct sideband_pending {
 	size_t				sorted;
 	size_t				nr;
 	size_t				alloc;
-	u64				settled;
+	u64				complete;
 	u64				due;
 	struct sideband_block		*last;
 	size_t				nr_used;
@@ -96,8 +96,8 @@ sideband_pending__event(const struct sideband_pending_record *pending)
 /* Copy @event into the log. Return 0 or -ENOMEM. */
 int sideband_pending__add(struct sideband_store *store, const union perf_event *event,
 			  u64 time, u64 seq, u64 round);
-/* The ring has no record of a round before @oldest_round: sort those that are settled now */
-void sideband_pending__settle(struct sideband_pending *pending, u64 oldest_round);
+/* Sort records that are older than all of the ring, which begins with @oldest_round */
+void sideband_pending__sort(struct sideband_pending *pending, u64 oldest_round);
 /* Advance T */
 void sideband_pending__advance(struct sideband_pending *pending);
 /* Records of the index from @pending->first up to the returned position can be applied */

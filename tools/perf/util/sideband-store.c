@@ -4,10 +4,10 @@
  *
  * The states of a record:
  *
- *   pending, unsettled   it has left the ring, but the ring may have older records
- *   pending, settled     all records of the ring are newer, but may be by less than the lag
- *   in force             applied to the state at T
- *   freed                superseded by a newer record that is older than the ring
+ *   pending, unsorted   it has left the ring, but the ring may have older records
+ *   pending, sorted     all records of the ring are newer, but may be by less than the lag
+ *   in force            applied to the state at T
+ *   freed               superseded by a newer record that is older than the ring
  *
  * Records about a process that has begun and ended before T are freed without being
  * applied.
@@ -181,9 +181,9 @@ static void store__apply(struct sideband_store *store,
 	sideband_record__free(store, rec);
 }
 
-void sideband_store__settle(struct sideband_store *store, u64 oldest_round)
+void sideband_store__sort(struct sideband_store *store, u64 oldest_round)
 {
-	sideband_pending__settle(&store->pending, oldest_round);
+	sideband_pending__sort(&store->pending, oldest_round);
 }
 
 void sideband_store__prune(struct sideband_store *store, u64 oldest_round, u64 round)
@@ -191,7 +191,7 @@ void sideband_store__prune(struct sideband_store *store, u64 oldest_round, u64 r
 	struct sideband_pending *p = &store->pending;
 	size_t end;
 
-	sideband_pending__settle(p, oldest_round);
+	sideband_pending__sort(p, oldest_round);
 	sideband_pending__advance(p);
 	end = sideband_pending__end_of_due(p);
 	sideband_shortlived__scan(store, end);

@@ -153,12 +153,12 @@ int sideband_store__add(struct sideband_store *store, const union perf_event *ev
 void sideband_store__set_back(struct sideband_store *store, u64 by);
 
 /**
- * sideband_store__settle - Prepare for sideband_store__prune()
+ * sideband_store__sort - Prepare for sideband_store__prune()
  * @oldest_round: as there
  *
  * Optional. It is cheaper while the records that have left the ring are in the caches.
  */
-void sideband_store__settle(struct sideband_store *store, u64 oldest_round);
+void sideband_store__sort(struct sideband_store *store, u64 oldest_round);
 
 /**
  * sideband_store__prune - Free what no sample of the ring can need

@@ -30,7 +30,7 @@ byte stores_of_done;	/* to check executed */
 	 level(request) == wanted && number(request) == requested &&	\
 	 executed == stores_of_done && executed <= requested)
 
-#define ALGORITHM_SETTLED	(request == done)
+#define ALGORITHM_DONE	(request == done)
 
 #define ALGORITHM_LEAVE		(depth == 0)
 

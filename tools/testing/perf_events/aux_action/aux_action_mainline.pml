@@ -15,7 +15,7 @@ bool aux_paused;	/* per event */
 bool allowed = 1;	/* per driver: pause and resume may touch the hardware */
 
 #define ALGORITHM_IDLE	(!in_pause_resume && allowed)
-#define ALGORITHM_SETTLED	true
+#define ALGORITHM_DONE	true
 #define ALGORITHM_LEAVE		true
 #define ALGORITHM_REMOTE(pause)	skip
 #define ALGORITHM_ZERO		skip

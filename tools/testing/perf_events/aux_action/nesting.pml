@@ -22,7 +22,7 @@
  *
  * Included by a model of an algorithm. That defines gate(), hold() and release(),
  * ALGORITHM_IDLE: what its own state must be when no context is busy,
- * ALGORITHM_SETTLED: ditto when no request was left by another CPU,
+ * ALGORITHM_DONE: ditto when no request was left by another CPU,
  * ALGORITHM_LEAVE: what must not be left when the task leaves a CPU,
  * ALGORITHM_REMOTE(): a request by another CPU, and
  * ALGORITHM_ZERO: how its counters go back to zero.
@@ -137,7 +137,7 @@ inline end_of_operation()
 		:: left
 		:: else ->
 			assert(engine == (!wanted && !stopped));
-			assert(ALGORITHM_SETTLED);
+			assert(ALGORITHM_DONE);
 			ALGORITHM_ZERO;
 			requested = 0;
 			arrivals = 0;

@@ -60,7 +60,7 @@ static void advance(void *priv, u64 round)
 {
 	struct player *p = priv;
 
-	sideband_store__settle(p->store, round);
+	sideband_store__sort(p->store, round);
 	if (p->unpruned < PRUNE_AT)
 		return;
 	p->unpruned = 0;
