@@ -99,6 +99,24 @@ EXPORT_SYMBOL_GPL(perf_aux_window_begin);
 
 NOKPROBE_SYMBOL(perf_aux_window_begin);
 
+/* Count a window that ends. Return true if it is discarded. */
+static bool aux_window_count(struct perf_aux_keep *keep, u64 longer)
+{
+	if (!keep->whole) {
+		local64_inc(&keep->windows.partial);
+		return false;
+	}
+	if (local_clock() - keep->began <= longer) {
+		local64_inc(&keep->windows.discarded);
+		return true;
+	}
+	local64_inc(&keep->windows.kept);
+
+	return false;
+}
+
+NOKPROBE_SYMBOL(aux_window_count);
+
 /**
  * perf_aux_window_end - a window has ended
  * @event: AUX area event
@@ -116,17 +134,10 @@ bool perf_aux_window_end(struct perf_event *event)
 
 	if (!longer)
 		return false;
-
-	if (READ_ONCE(keep->continues)) {
-		/* A piece, as its thread leaves */
-	} else if (!keep->whole) {
-		local64_inc(&keep->windows.partial);
-	} else if (local_clock() - keep->began <= longer) {
-		local64_inc(&keep->windows.discarded);
+	/* What a thread leaves behind is a piece of its window. */
+	if (!READ_ONCE(keep->continues) && aux_window_count(keep, longer))
 		return true;
-	} else {
-		local64_inc(&keep->windows.kept);
-	}
+
 	irq_work_queue(&keep->hand_over);
 
 	return false;
