@@ -8,7 +8,10 @@ programs=(loops branches indirect returns recursion syscalls signals exec fork s
 # command_of PROGRAM - sets command: the program and its arguments.
 command_of() {
 	command=("$bin/$1")
-	[[ $1 != exec ]] || command+=("$bin/indirect")
+	case $1 in
+	exec) command+=("$bin/indirect") ;;
+	execs) command+=("$bin/moves") ;;
+	esac
 }
 
 complain() {

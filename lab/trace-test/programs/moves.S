@@ -17,15 +17,4 @@ function target
 1:	ret
 end_function target
 
-/* sched_setaffinity(0, 8, &mask), with a mask of 2, 1, 2, ...: %r13 is 0 at first. */
-function move
-	xor	$1, %r13d
-	lea	1(%r13), %rax
-	push	%rax
-	xor	%edi, %edi
-	mov	$8, %esi
-	mov	%rsp, %rdx
-	system_call __NR_sched_setaffinity
-	pop	%rax
-	ret
-end_function move
+function_move

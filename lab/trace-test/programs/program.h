@@ -55,3 +55,23 @@ after_target:
 	ret
 	end_function leaf
 .endm
+
+/*
+ * move: sched_setaffinity(0, 8, &mask), with a mask of 2, 1, 2, ...: %r13 is 0 at first. At
+ * moved, the program is there.
+ */
+.macro	function_move
+	function move
+	xor	$1, %r13d
+	lea	1(%r13), %rax
+	push	%rax
+	xor	%edi, %edi
+	mov	$8, %esi
+	mov	%rsp, %rdx
+	system_call __NR_sched_setaffinity
+	.globl	moved
+moved:
+	pop	%rax
+	ret
+	end_function move
+.endm

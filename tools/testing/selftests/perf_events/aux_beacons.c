@@ -3,7 +3,10 @@
  * Notes of what threads did in windows and outside of them. See aux_beacons.h.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/mman.h>
@@ -64,6 +67,56 @@ void beacons_wander(struct beacons *beacons, const int *cpu, unsigned int window
 	for (i = 0; i < windows; i++)
 		wandering_window(beacons, cpu, i);
 }
+
+void beacons_moving_window(const struct beacon_run *run)
+{
+	soft_resume();
+	beacons_work(run->beacons, true);
+	pin_to_cpu(run->cpu[1]);
+	pin_to_cpu(run->cpu[0]);
+	beacons_work(run->beacons, true);
+}
+
+/* --- Exec in a window --- */
+
+#define AFTER_EXEC	"AUX_BEACONS_AFTER_EXEC"
+
+/* What the program does that exec starts */
+static void __attribute__((constructor)) after_exec(void)
+{
+	const char *args = getenv(AFTER_EXEC);
+	struct beacons *beacons;
+	int fd, inside, cpu[BEACON_CPUS];
+
+	if (!args)
+		return;
+	if (sscanf(args, "%d %d %d %d", &fd, &inside, &cpu[0], &cpu[1]) != 4)
+		_exit(1);
+	beacons = beacons_map(fd);
+	if (!beacons)
+		_exit(1);
+	beacons_work(beacons, inside);
+	pin_to_cpu(cpu[1]);
+	beacons_work(beacons, inside);
+	soft_pause();
+	pin_to_cpu(cpu[0]);
+	beacons_work(beacons, false);
+	beacons_wander(beacons, cpu, BEACON_EXEC_WINDOWS);
+	_exit(0);
+}
+
+void beacons_exec(const struct beacon_run *run, bool inside)
+{
+	char args[64];
+
+	snprintf(args, sizeof(args), "%d %d %d %d", run->beacons_fd, inside, run->cpu[0],
+		 run->cpu[1]);
+	setenv(AFTER_EXEC, args, 1);
+	execl("/proc/self/exe", program_invocation_short_name, NULL);
+	_exit(1);
+}
+
+/* --- What was traced --- */
 
 /* Whichever thread has opened the window: another one that is traced in it is wrong, too. */
 static bool is_traced(const struct beacon *beacon, const struct aux_trace *trace)

@@ -48,6 +48,17 @@ struct beacon_run {
 	int			old_rate;
 };
 
+/* Opens a window, and moves in it there and back. */
+void beacons_moving_window(const struct beacon_run *run);
+
+/*
+ * Executes this test once more. Before main(), the program works and moves on, in the same
+ * window if it is @inside, passes a pause, and has more windows, that many. It ends with
+ * status 0. Doesn't return.
+ */
+#define BEACON_EXEC_WINDOWS	5
+void beacons_exec(const struct beacon_run *run, bool inside);
+
 /* NULL, or why there can be no run */
 const char *beacon_run_begin(struct beacon_run *run);
 

@@ -501,6 +501,153 @@ TEST_F_TIMEOUT(aux_keep, two_cpus, 300)
 	}
 }
 
+/* --- Gates by NMI on two CPUs --- */
+
+/* A pause each 0 to 0.7 ms, and a resume soon after it */
+#define RESUMES_NS	100000
+#define PAUSES_NS	700000
+#define MORE_PAUSES_NS	1000000
+
+struct nmi_side {
+	struct aux_group group;
+	int more_pauses;
+	struct aux_trace trace;
+	struct perf_records records;
+	struct perf_event_aux_windows windows;
+	struct call *call;
+	int nr;
+};
+
+static void nmi_side_open(struct __test_metadata *_metadata, struct nmi_side *side,
+			  struct aux_spec *spec, int cpu)
+{
+	struct perf_event_attr attr;
+
+	aux_group_init(&side->group);
+	spec->pid = -1;
+	spec->cpu = cpu;
+	ASSERT_EQ(aux_group_open(&side->group, spec), 0)
+		TH_LOG("%s", strerror(errno));
+	attr_nmi(&attr, MORE_PAUSES_NS, 0);
+	side->more_pauses = aux_group_add_gate(&side->group, spec, &attr, false);
+	ASSERT_GE(side->more_pauses, 0);
+	ASSERT_EQ(perf_set_output(side->more_pauses, side->group.aux), 0);
+	ASSERT_EQ(keep_longer(side->group.aux, LONGER), 0);
+}
+
+static void nmi_side_close(struct nmi_side *side)
+{
+	free(side->call);
+	close(side->more_pauses);
+	aux_trace_free(&side->trace);
+	perf_records_free(&side->records);
+	aux_group_close(&side->group);
+}
+
+static void nmi_side_read(struct __test_metadata *_metadata, struct nmi_side *side)
+{
+	read_all(_metadata, &side->group, &side->trace, &side->records);
+	ASSERT_EQ(count_windows(side->group.aux, &side->windows), 0);
+}
+
+/*
+ * The windows, by the samples of the gates: a resume acts after its own sample and before the
+ * next one of any gate, a pause before its own sample and after the one before that. Timers
+ * don't hit the driver where it keeps gates off, as interrupts are disabled there: so no
+ * gate acts later.
+ */
+static void find_calls(struct __test_metadata *_metadata, struct nmi_side *side)
+{
+	const struct perf_records *records = &side->records;
+	const struct perf_record *rec;
+	struct call *call = NULL;
+	__u64 last = 0;
+
+	side->call = calloc(records->nr, sizeof(*side->call));
+	ASSERT_NE(NULL, side->call);
+	for (rec = records->rec; rec < records->rec + records->nr; rec++) {
+		ASSERT_EQ(rec->lost, 0);
+		if (rec->type != PERF_RECORD_SAMPLE)
+			continue;
+		if (call && !call->began)
+			call->began = rec->time;
+		if (call && rec->id != side->group.resume_id) {
+			/* Nothing is known if there was no other sample in between. */
+			call->ends = last > call->began ? last : call->began;
+			call->after = rec->time;
+			call = NULL;
+		} else if (!call && rec->id == side->group.resume_id) {
+			call = &side->call[side->nr++];
+			call->before = rec->time;
+		}
+		last = rec->time;
+	}
+	EXPECT_EQ(NULL, call);
+}
+
+/* How many of the windows were surely long, or surely short? */
+static int surely(const struct nmi_side *side, bool is_long)
+{
+	const struct call *call;
+	int nr = 0;
+
+	for (call = side->call; call < side->call + side->nr; call++)
+		nr += is_long ? call->ends - call->began > LONGER :
+				call->after - call->before <= LONGER;
+
+	return nr;
+}
+
+static void expect_calls(struct __test_metadata *_metadata, struct nmi_side *side)
+{
+	int shorts, longs;
+
+	find_calls(_metadata, side);
+	expect_long_ones(_metadata, &side->trace, side->call, side->nr, &side->windows);
+	shorts = surely(side, false);
+	longs = surely(side, true);
+	EXPECT_GE(shorts, side->nr / 20);
+	EXPECT_GE(longs, side->nr / 50);
+	TH_LOG("%d windows, %d short, %d long; %llu kept, %llu partial, %llu discarded",
+	       side->nr, shorts, longs, (unsigned long long)side->windows.kept,
+	       (unsigned long long)side->windows.partial,
+	       (unsigned long long)side->windows.discarded);
+}
+
+/* PERF_KEEP_CALLS is the number of windows on each CPU. */
+TEST_F_TIMEOUT(aux_keep, nmi_gates_two_cpus, 300)
+{
+	const char *calls = getenv("PERF_KEEP_CALLS");
+	__u64 wanted = calls ? atoi(calls) : CALLS;
+	struct nmi_side side[2] = {};
+	int i;
+
+	if (self->other_cpu < 0)
+		SKIP(return, "only one CPU");
+	self->spec.aux_pages = 2048;
+	attr_nmi(&self->spec.resume, RESUMES_NS, 0);
+	attr_nmi(&self->spec.pause, PAUSES_NS, 0);
+	for (i = 0; i < 2; i++)
+		nmi_side_open(_metadata, &side[i], &self->spec, i ? self->other_cpu : nth_cpu(0));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(aux_group_enable(&side[i].group), 0);
+	do {
+		spin_ns(1000000);
+		for (i = 0; i < 2; i++)
+			nmi_side_read(_metadata, &side[i]);
+	} while (all_windows(&side[0].windows) < wanted || all_windows(&side[1].windows) < wanted);
+
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(perf_disable(side[i].group.resume), 0);
+	spin_ns(5 * MORE_PAUSES_NS);
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(aux_group_disable(&side[i].group), 0);
+		nmi_side_read(_metadata, &side[i]);
+		expect_calls(_metadata, &side[i]);
+		nmi_side_close(&side[i]);
+	}
+}
+
 /* Gates by NMI, at any place in the driver, and at its points. */
 TEST_F(aux_keep, nmi_storm)
 {

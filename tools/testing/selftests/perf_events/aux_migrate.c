@@ -12,11 +12,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "aux_beacon_test.h"
@@ -230,47 +226,6 @@ TEST_F(aux_migrate, child_starts_running)
 
 /* --- Exec --- */
 
-#define AFTER_EXEC	"AUX_MIGRATE_AFTER_EXEC"
-
-/* What the program does that exec starts: goes on in the window. */
-static void __attribute__((constructor)) after_exec(void)
-{
-	const char *args = getenv(AFTER_EXEC);
-	struct beacons *beacons;
-	int fd, cpu[CPUS];
-
-	if (!args)
-		return;
-	if (sscanf(args, "%d %d %d", &fd, &cpu[0], &cpu[1]) != 3)
-		_exit(1);
-	beacons = beacons_map(fd);
-	if (!beacons)
-		_exit(1);
-	beacons_work(beacons, true);
-	pin_to_cpu(cpu[1]);
-	beacons_work(beacons, true);
-	soft_pause();
-	pin_to_cpu(cpu[0]);
-	beacons_work(beacons, false);
-	beacons_wander(beacons, cpu, 5);
-	_exit(0);
-}
-
-static void exec_in_window(struct beacon_run *run)
-{
-	char args[64];
-
-	snprintf(args, sizeof(args), "%d %d %d", run->beacons_fd, run->cpu[0], run->cpu[1]);
-	setenv(AFTER_EXEC, args, 1);
-	soft_resume();
-	beacons_work(run->beacons, true);
-	pin_to_cpu(run->cpu[1]);
-	pin_to_cpu(run->cpu[0]);
-	beacons_work(run->beacons, true);
-	execl("/proc/self/exe", "aux_migrate", NULL);
-	_exit(1);
-}
-
 TEST_F(aux_migrate, exec_in_a_window)
 {
 	struct beacon_run *run = &self->run;
@@ -279,15 +234,17 @@ TEST_F(aux_migrate, exec_in_a_window)
 
 	open_and_enable(_metadata, run);
 	pid = fork();
-	if (!pid)
-		exec_in_window(run);
+	if (!pid) {
+		beacons_moving_window(run);
+		beacons_exec(run, true);
+	}
 	ASSERT_GT(pid, 0);
 	ASSERT_EQ(waitpid(pid, &status, 0), pid);
 	EXPECT_EQ(status, 0);
 	beacon_run_read(_metadata, run);
 
 	beacon_run_expect(_metadata, run);
-	EXPECT_EQ(windows_opened_by(run, TEST_PERF_AUX_BY_RESUME), 1 + 5);
+	EXPECT_EQ(windows_opened_by(run, TEST_PERF_AUX_BY_RESUME), 1 + BEACON_EXEC_WINDOWS);
 }
 
 /* --- Closed one by one --- */

@@ -326,6 +326,102 @@ TEST_F(aux_threads, fork_in_a_window)
 	beacon_run_expect(_metadata, run);
 }
 
+/* --- Exec --- */
+
+static void expect_child_ends(struct __test_metadata *_metadata, pid_t pid)
+{
+	int status = -1;
+
+	ASSERT_GT(pid, 0);
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT_EQ(status, 0);
+}
+
+/* The program that is started is in the window, and others on its CPUs are not. */
+TEST_F(aux_threads, exec_in_a_window)
+{
+	struct beacon_run *run = &self->run;
+	struct crowd crowd;
+	pid_t pid;
+
+	open_and_enable(_metadata, run);
+	crowd_start(_metadata, &crowd, run);
+	pid = fork();
+	if (!pid) {
+		beacons_moving_window(run);
+		beacons_exec(run, true);
+	}
+	expect_child_ends(_metadata, pid);
+	crowd_end(&crowd);
+	EXPECT_TRUE(all_paused(_metadata, run));
+	beacon_run_read(_metadata, run);
+
+	beacon_run_expect(_metadata, run);
+}
+
+static void *exec_outside(void *arg)
+{
+	struct beacon_run *run = arg;
+
+	pin_to_cpu(run->cpu[1]);
+	beacons_work(run->beacons, false);
+	beacons_exec(run, false);
+
+	return NULL;
+}
+
+static void *exec_inside(void *arg)
+{
+	struct beacon_run *run = arg;
+
+	beacons_moving_window(run);
+	beacons_exec(run, true);
+
+	return NULL;
+}
+
+static void exec_by_a_thread(void *(*exec)(void *arg), struct beacon_run *run)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, exec, run))
+		_exit(1);
+	/* Until the other one ends this one */
+	pthread_join(thread, NULL);
+	_exit(1);
+}
+
+/*
+ * A thread that isn't the first executes it: all others end, and with them their windows.
+ * The program is in that of the thread, which takes the number of the first one.
+ */
+TEST_F(aux_threads, exec_by_another_thread)
+{
+	struct beacon_run *run = &self->run;
+	pid_t pid;
+	int i;
+
+	open_and_enable(_metadata, run);
+	for (i = 0; i < 5; i++) {
+		pid = fork();
+		if (!pid) {
+			beacons_moving_window(run);
+			exec_by_a_thread(exec_outside, run);
+		}
+		expect_child_ends(_metadata, pid);
+
+		pid = fork();
+		if (!pid)
+			exec_by_a_thread(exec_inside, run);
+		expect_child_ends(_metadata, pid);
+		beacons_work(run->beacons, false);
+	}
+	EXPECT_TRUE(all_paused(_metadata, run));
+	beacon_run_read(_metadata, run);
+
+	beacon_run_expect(_metadata, run);
+}
+
 /* --- Together with other things --- */
 
 /* Events that are off meanwhile find the thread in its window. */

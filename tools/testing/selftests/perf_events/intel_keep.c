@@ -16,6 +16,7 @@
 
 #define ALWAYS		1
 #define PAIRS		500
+#define SAMPLE_SIZE	256
 
 PROGRAM_NEEDS(lacks_pmu("intel_pt") ?: lacks_keep("intel_pt"))
 
@@ -31,6 +32,7 @@ struct keeping {
 FIXTURE(keep)
 {
 	struct keeping k;
+	struct rate_limit limit;
 };
 
 FIXTURE_VARIANT(keep)
@@ -75,6 +77,7 @@ FIXTURE_SETUP(keep)
 	memset(self, 0, sizeof(*self));
 	if (lacks_pmu(variant->pmu))
 		SKIP(return, "no %s", variant->pmu);
+	ASSERT_EQ(rate_unlimit(&self->limit), 0);
 	if (strcmp(variant->pmu, "intel_pt"))
 		gated_init_bts(gated, &k->bts);
 	else
@@ -90,6 +93,7 @@ FIXTURE_TEARDOWN(keep)
 		pt_close(_metadata, gated);
 	else
 		bts_close(_metadata, gated);
+	set_rate_limit(&self->limit);
 }
 
 /* Run a window. If it was discarded, the log has no branch of it; if not, it is read. */
@@ -205,6 +209,65 @@ TEST_F(keep, room_is_free_again)
 	expect_log(_metadata, k, 1);
 	ASSERT_EQ(count_windows(gated->group.aux, &k->windows), 0);
 	EXPECT_GE(k->windows.discarded, ROUNDS);
+}
+
+/* A sampler where the system call returns that has opened the window; and one by NMI, anywhere */
+static void open_samplers(struct __test_metadata *_metadata, struct gated *gated, int *sampler)
+{
+	bool nmi = !strcmp(gated->kind->name, "nmi");
+	struct perf_event_attr attr;
+
+	sampler[0] = aux_group_add_soft_sampler(&gated->group, &gated->spec,
+						nmi ? "syscalls/sys_exit_write" :
+						      "syscalls/sys_exit_getppid", SAMPLE_SIZE);
+	ASSERT_GE(sampler[0], 0);
+	attr_nmi(&attr, 500000, TAG_NONE);
+	sampler[1] = aux_group_add_sampler(&gated->group, &gated->spec, &attr, SAMPLE_SIZE);
+	ASSERT_GE(sampler[1], 0);
+}
+
+static int samples_of(const struct gated *gated, int sampler)
+{
+	const struct perf_records *records = &gated->records;
+	__u64 id = perf_id(sampler);
+	int nr = 0;
+	size_t i;
+
+	for (i = 0; i < records->nr; i++)
+		nr += records->rec[i].id == id && records->rec[i].sampled == SAMPLE_SIZE;
+
+	return nr;
+}
+
+/* An AUX sample in a window changes nothing in whether that is kept, and what is in it. */
+TEST_F(keep, samples)
+{
+	struct keeping *k = &self->k;
+	struct gated *gated = &k->gated;
+	int sampler[2], i;
+
+	if (!open_kind(_metadata, gated, variant->kind))
+		return;
+	if (!is_pt(gated)) {
+		EXPECT_EQ(aux_group_add_soft_sampler(&gated->group, &gated->spec, AT_SAMPLE,
+						     SAMPLE_SIZE), -1);
+		EXPECT_EQ(errno, EINVAL);
+		return;
+	}
+	open_samplers(_metadata, gated, sampler);
+	enable_group(_metadata, gated);
+	for (i = 0; i < 3 * ROUNDS; i++)
+		window(_metadata, k, i % 3 ? FOREVER : ALWAYS, 50 + 17 * i);
+	disable_and_read(_metadata, gated);
+
+	expect_log(_metadata, k, ROUNDS / 2);
+	ASSERT_EQ(count_windows(gated->group.aux, &k->windows), 0);
+	EXPECT_GE(k->windows.discarded, ROUNDS);
+	EXPECT_GE(k->windows.kept, ROUNDS / 2);
+	EXPECT_GE(samples_of(gated, sampler[0]), 3 * ROUNDS);
+	EXPECT_GE(samples_of(gated, sampler[1]), ROUNDS);
+	close(sampler[0]);
+	close(sampler[1]);
 }
 
 /*
