@@ -124,7 +124,8 @@ static int step(struct call_track *track, const char *text, u64 time)
 
 	if (!strcmp(text, "cut"))
 		return call_track__cut(track);
-	sscanf(text, "%7s %7s %7s", kind, from, to);
+	if (!sscanf(text, "%7s %7s %7s", kind, from, to))
+		return -EINVAL;
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (!strcmp(kind, kinds[i].name)) {
 			branch.flags = kinds[i].flags;
@@ -222,12 +223,11 @@ static const struct {
 	{ "call a10 b, sys b10 -, begin - b10, sys b10 -, begin - b12, ret b20 a15, cut",
 	  " +a10 +b10 -b60 -a60 [10-60]" },
 	/* A signal in user mode alone: its handler, what that calls, and what ends it */
-	{ "call a10 b, stop b20 -, begin - c, call c10 d, ret d8 c15, ret c20 e, sys e8 -, begin - b20, "
-	  "ret b30 a15, cut",
+	{ "call a10 b, stop b20 -, begin - c, call c10 d, ret d8 c15, ret c20 e, sys e8 -, begin - b20, ret b30 a15, cut",
 	  " +a10 +b10 +c30 +d40 -d50 -c60 +e60 -e80 -b90 -a90 [10-90]" },
 	/* The handler is the function that was interrupted */
-	{ "call a10 b, stop b20 -, begin - b, ret b20 e, sys e8 -, begin - b20, ret b30 a15, cut",
-	  " +a10 +b10 +b30 -b40 +e40 -e60 -b70 -a70 [10-70]" },
+	{ "call a10 b, stop b20 -, begin - b, sys b8 -, begin - b20, ret b30 a15, cut",
+	  " +a10 +b10 +b30 -b50 -b60 -a60 [10-60]" },
 	/* It begins elsewhere: in another function, in one that has called */
 	{ "call a10 b, stop b20 -, begin - c20, cut", " +a10 +b10 -b20 -a20 +c30 -c30 [10-30]" },
 	{ "call a10 b, call b10 c, stop c20 -, begin - a30, cut",
@@ -242,12 +242,10 @@ static const struct {
 	{ "begin - A, call A10 B, ret B20 A15, sysret A30 -, begin - A, sysret A30 -, cut",
 	  " +A10 +B20 -B30 -A40 +A50 -A60 [10-60]" },
 	/* Both modes: a system call, an interrupt of the kernel, an exception */
-	{ "call a10 b, sys b10 A, int A8 B, iret B20 A8, sysret A30 b12, int b14 C, iret C20 b14, "
-	  "ret b20 a15, cut",
+	{ "call a10 b, sys b10 A, int A8 B, iret B20 A8, sysret A30 b12, int b14 C, iret C20 b14, ret b20 a15, cut",
 	  " +a10 +b10 +A20 +B30 -B40 -A50 +C60 -C70 -b80 -a80 [10-80]" },
 	/* A signal in both modes; the handler's system calls */
-	{ "call a10 b, int b14 A, iret A20 c, sys c10 B, sysret B20 c12, ret c20 e, sys e8 B, "
-	  "sysret B20 b14, ret b20 a15, cut",
+	{ "call a10 b, int b14 A, iret A20 c, sys c10 B, sysret B20 c12, ret c20 e, sys e8 B, sysret B20 b14, ret b20 a15, cut",
 	  " +a10 +b10 +A20 -A30 +c30 +B40 -B50 +e60 +B70 -B80 -e80 -c80 -b90 -a90 [10-90]" },
 	/* Of the kernel, not all is traced */
 	{ "call a10 b, sys b10 A, sysret A20 -, begin - b12, ret b20 a15, cut",

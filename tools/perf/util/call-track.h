@@ -35,7 +35,7 @@
 #include <linux/types.h>
 
 /* More calls in one another than this are taken for a trace that makes no sense: all end. */
-#define CALL_TRACK_MAX_DEPTH	(1 << 18)
+#define CALL_TRACK_MAX_DEPTH	262144
 
 /**
  * struct call_function - A function; two are the same if their addresses are
