@@ -124,7 +124,7 @@ static int step(struct call_track *track, const char *text, u64 time)
 
 	if (!strcmp(text, "cut"))
 		return call_track__cut(track);
-	if (!sscanf(text, "%7s %7s %7s", kind, from, to))
+	if (sscanf(text, "%7s %7s %7s", kind, from, to) < 1)
 		return -EINVAL;
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (!strcmp(kind, kinds[i].name)) {
