@@ -172,6 +172,7 @@ static int test_limit(void)
 	CHECK(!trace_events__open(&events, path, 0, sizeof(BEGIN), false));
 	CHECK(!trace_events__begin(&events, &track, 1, "f", "d"));
 	CHECK(trace_events__begin(&events, &track, 2, "g", "d") == 1);
+	CHECK(trace_events__around(&events, &track, 2, "g", "d") == 1);
 	CHECK(trace_events__slice(&events, &track, 3, 1, "s", NULL) == 1);
 	CHECK(trace_events__mark(&events, &track, 3, "m", NULL) == 1);
 	CHECK(trace_events__count(&events, 1, 3, "c", 1) == 1);
@@ -207,6 +208,29 @@ static int test_order(void)
 	CHECK(!trace_events__end(&events, &track, 1005, "a"));
 	CHECK(!trace_events__finish(&events));
 	CHECK(!strcmp(text_of(path), ordered));
+	CHECK(!unlink(path));
+	return TEST_OK;
+}
+
+/* A call that is found late has its own time, and the order of the others stays */
+static const char late[] = BEGIN
+	EVENT("B", "2", "0.005000", "a", ",\"cat\":\"d\"") ","
+	EVENT("B", "2", "0.004000", "b", ",\"cat\":\"d\"") ","
+	EVENT("E", "2", "0.005001", "a", "") ","
+	EVENT("E", "2", "0.005002", "b", "")
+	END("0");
+
+static int test_around(void)
+{
+	struct trace_events events;
+
+	CHECK(!trace_events__open(&events, path, 0, UINT64_MAX, false));
+	CHECK(!trace_events__begin(&events, &track, 5, "a", "d"));
+	CHECK(!trace_events__around(&events, &track, 4, "b", "d"));
+	CHECK(!trace_events__end(&events, &track, 5, "a"));
+	CHECK(!trace_events__end(&events, &track, 5, "b"));
+	CHECK(!trace_events__finish(&events));
+	CHECK(!strcmp(text_of(path), late));
 	CHECK(!unlink(path));
 	return TEST_OK;
 }
@@ -312,6 +336,7 @@ static int run(void)
 	CHECK(!test_kinds());
 	CHECK(!test_limit());
 	CHECK(!test_order());
+	CHECK(!test_around());
 	CHECK(!test_order_max());
 	CHECK(!test_existing());
 	CHECK(!test_created_meanwhile());

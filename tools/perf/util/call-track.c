@@ -368,6 +368,13 @@ static int begin_part(struct call_track *track, const struct call_branch *branch
 	return err;
 }
 
+bool call_track__goes_on(const struct call_track *track, u64 to)
+{
+	const struct call_frame *frame = top(track);
+
+	return frame && frame->kind == FRAME_OUTSIDE && frame->ret == to;
+}
+
 /* A branch from a place that is traced: what is not there has ended unseen */
 static int catch_up(struct call_track *track, const struct call_branch *branch)
 {

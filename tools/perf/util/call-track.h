@@ -110,6 +110,9 @@ void call_track__init(struct call_track *track, const struct call_track_ops *ops
 /* Tells nothing: see call_track__cut() */
 void call_track__exit(struct call_track *track);
 
+/* The trace has ended at @to, and calls go on if it begins there again */
+bool call_track__goes_on(const struct call_track *track, u64 to);
+
 int call_track__branch(struct call_track *track, const struct call_branch *branch);
 
 /**

@@ -150,6 +150,18 @@ int trace_events__begin(struct trace_events *events, struct trace_track *track, 
 	return end_event(events);
 }
 
+int trace_events__around(struct trace_events *events, const struct trace_track *track, u64 time,
+			 const char *name, const char *category)
+{
+	int err = check_room(events, track, time);
+
+	if (err)
+		return err;
+	put_event(events, 'B', track, time, 0, name);
+	put_text(events, "cat", category);
+	return end_event(events);
+}
+
 int trace_events__end(struct trace_events *events, struct trace_track *track, u64 time,
 		      const char *name)
 {

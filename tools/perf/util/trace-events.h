@@ -107,6 +107,14 @@ int trace_events__name_thread(struct trace_events *events, const struct trace_tr
 int trace_events__begin(struct trace_events *events, struct trace_track *track, u64 time,
 			const char *name, const char *category);
 
+/**
+ * trace_events__around - Begin a call that is found late: it was there at @time
+ *
+ * It encloses what its track has had since then, if that is later than @time.
+ */
+int trace_events__around(struct trace_events *events, const struct trace_track *track, u64 time,
+			 const char *name, const char *category);
+
 /* End the innermost call, of this name. It is written beyond the limit as well. */
 int trace_events__end(struct trace_events *events, struct trace_track *track, u64 time,
 		      const char *name);
