@@ -121,12 +121,13 @@ static int parse_cpus(struct converter *converter)
 	return 0;
 }
 
-/* All branches: jumps are calls, too */
+/* All branches: jumps are calls, too. No marks of packets that say nothing of the program. */
 static void set_itrace(struct converter *converter)
 {
 	itrace_synth_opts__set_default(&converter->itrace, true);
 	converter->itrace.set = true;
 	converter->itrace.calls = false;
+	converter->itrace.pwr_events = false;
 	converter->records.session->itrace_synth_opts = &converter->itrace;
 }
 

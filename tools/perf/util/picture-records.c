@@ -377,7 +377,7 @@ static int add_sample(struct picture_records *records, struct machine *machine,
 	records->samples++;
 	err = describe(records, machine, thread, sample, note);
 	snprintf(name, sizeof(name), "%s%s", action_of(evsel), evsel__name(evsel));
-	return err ?: picture_thread__mark(row, sample->time, name, note);
+	return err ?: picture_thread__mark(row, sample->time, name, *note ? note : NULL);
 }
 
 static int process_sample(struct perf_tool *tool, union perf_event *event __maybe_unused,
