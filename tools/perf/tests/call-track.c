@@ -193,6 +193,8 @@ static const struct {
 	{ "call a10 b, jmp b20 t, ret t0 a15, cut", " +a10 +b10 -b30 -a30 [10-30]" },
 	/* A trampoline: the address is pushed, and taken by a return */
 	{ "call a10 b, ret b20 c, ret c20 a15, cut", " +a10 +b10 +c20 -c30 -b30 -a30 [10-30]" },
+	/* The same within a function */
+	{ "call a10 b, ret b20 b30, ret b40 a15, cut", " +a10 +b10 -b30 -a30 [10-30]" },
 	/* longjmp() over two calls, by a jump; an exception, by a return */
 	{ "call a10 b, call b10 c, call c10 d, jmp d20 b30, ret b40 a15, cut",
 	  " +a10 +b10 +c20 +d30 -d40 -c40 -b50 -a50 [10-50]" },

@@ -36,7 +36,12 @@
 static char dir[64];
 static char path[80];
 
-static struct trace_track track = { .pid = 1, .tid = 2 };
+static struct trace_track track;
+
+static void begin_track(void)
+{
+	track = (struct trace_track) { .pid = 1, .tid = 2 };
+}
 
 /* What the file has; an empty string if there is none */
 static const char *text_of(const char *name)
@@ -131,8 +136,9 @@ static const char kinds[] = BEGIN
 	EVENT("M", "2", "0.000000", "thread_name", ",\"args\":{\"name\":\"t\\u000a\"}") ","
 	EVENT("B", "2", "0.001000", "f", ",\"cat\":\"libc.so.6\"") ","
 	EVENT("E", "2", "1.999000", "f", "") ","
-	EVENT("X", "2", "0.000000", "s", ",\"dur\":0.000") ","
-	EVENT("X", "2", "1.000000", "s", ",\"dur\":12.345" NOTE) ","
+	EVENT("X", "2", "0.000000", "s", ",\"dur\":0.000000") ","
+	EVENT("X", "2", "1.000000", "s", ",\"dur\":12.345000" NOTE) ","
+	EVENT("X", "2", "9223372036854.775000", "s", ",\"dur\":9223372036854.775000") ","
 	EVENT("i", "2", "-0.001000", "m", ",\"s\":\"t\"") ","
 	EVENT("i", "2", "0.010000", "m", ",\"s\":\"t\"" NOTE) ","
 	EVENT("C", "1", "0.100000", "c", ",\"args\":{\"value\":18446744073709551615}")
@@ -142,6 +148,7 @@ static int test_kinds(void)
 {
 	struct trace_events events;
 
+	begin_track();
 	CHECK(!trace_events__open(&events, path, 1000, UINT64_MAX, false));
 	CHECK(!trace_events__name_process(&events, 1, "p"));
 	CHECK(!trace_events__name_thread(&events, &track, "t\n"));
@@ -149,6 +156,7 @@ static int test_kinds(void)
 	CHECK(!trace_events__end(&events, &track, 2999, "f"));
 	CHECK(!trace_events__slice(&events, &track, 1000, 0, "s", NULL));
 	CHECK(!trace_events__slice(&events, &track, 2000, 12345, "s", "n"));
+	CHECK(!trace_events__slice(&events, &track, INT64_MAX, UINT64_MAX, "s", NULL));
 	CHECK(!trace_events__mark(&events, &track, 999, "m", NULL));
 	CHECK(!trace_events__mark(&events, &track, 1010, "m", "n"));
 	CHECK(!trace_events__count(&events, 1, 1100, "c", UINT64_MAX));
@@ -169,6 +177,7 @@ static int test_limit(void)
 {
 	struct trace_events events;
 
+	begin_track();
 	CHECK(!trace_events__open(&events, path, 0, sizeof(BEGIN), false));
 	CHECK(!trace_events__begin(&events, &track, 1, "f", "d"));
 	CHECK(trace_events__begin(&events, &track, 2, "g", "d") == 1);
@@ -199,6 +208,7 @@ static int test_order(void)
 {
 	struct trace_events events;
 
+	begin_track();
 	CHECK(!trace_events__open(&events, path, 1000, UINT64_MAX, false));
 	CHECK(!trace_events__begin(&events, &track, 999, "a", "d"));
 	CHECK(!trace_events__begin(&events, &track, 999, "b", "d"));
@@ -224,6 +234,7 @@ static int test_around(void)
 {
 	struct trace_events events;
 
+	begin_track();
 	CHECK(!trace_events__open(&events, path, 0, UINT64_MAX, false));
 	CHECK(!trace_events__begin(&events, &track, 5, "a", "d"));
 	CHECK(!trace_events__around(&events, &track, 4, "b", "d"));
@@ -235,18 +246,21 @@ static int test_around(void)
 	return TEST_OK;
 }
 
-/* More calls of the same time than the order has digits: the time stays what it is */
-static int test_order_max(void)
+/* Thousands of calls of the same time stay in order, and so does what comes next */
+static int test_order_many(void)
 {
+	static struct trace_track row = { .pid = 1, .tid = 3 };
 	struct trace_events events;
 	int i;
 
 	CHECK(!trace_events__open(&events, path, 0, UINT64_MAX, false));
-	for (i = 0; i < 1001; i++)
-		CHECK(!trace_events__end(&events, &track, 7, "f"));
-	CHECK(track.order == 999);
-	CHECK(!trace_events__begin(&events, &track, 8, "f", "d"));
-	CHECK(!track.order);
+	for (i = 0; i < 2500; i++)
+		CHECK(!trace_events__end(&events, &row, 7, "f"));
+	CHECK(row.last == 9499);
+	CHECK(!trace_events__begin(&events, &row, 8, "f", "d"));
+	CHECK(row.last == 9500);
+	CHECK(!trace_events__begin(&events, &row, 10, "f", "d"));
+	CHECK(row.last == 10000);
 	trace_events__abort(&events);
 	return TEST_OK;
 }
@@ -337,7 +351,7 @@ static int run(void)
 	CHECK(!test_limit());
 	CHECK(!test_order());
 	CHECK(!test_around());
-	CHECK(!test_order_max());
+	CHECK(!test_order_many());
 	CHECK(!test_existing());
 	CHECK(!test_created_meanwhile());
 	CHECK(!test_no_dir());

@@ -290,6 +290,9 @@ static int unwind(struct call_track *track, const struct call_branch *branch)
 
 	if (nr)
 		return pop_to(track, nr);
+	/* A jump within it, by an address on the stack */
+	if (top(track)->function == branch->to_function)
+		return 0;
 	err = pop_to(track, 0);
 	return err ?: push_first(track, branch->to_function);
 }

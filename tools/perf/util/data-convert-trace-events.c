@@ -335,5 +335,5 @@ int trace_events__convert(const char *input, const struct trace_events_opts *opt
 	signal(SIGTERM, on_signal);
 	err = convert_session(converter);
 	free(converter);
-	return err;
+	return err ? -1 : 0;
 }

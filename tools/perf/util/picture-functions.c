@@ -93,15 +93,22 @@ static const struct picture_function *find_or_add(struct picture_functions *func
 	return function;
 }
 
+/* A symbol may have another one inside: up to that, each address is known to be its own */
+static u64 end_of(struct symbol *sym, u64 address)
+{
+	struct symbol *next = dso__next_symbol(sym);
+
+	if (!next || next->start >= sym->end)
+		return sym->end;
+	return address < next->start ? next->start : 0;
+}
+
 static void set_range(struct picture_place *place, const struct addr_location *al, u64 address)
 {
-	if (al->sym) {
-		place->start = address - (al->addr - al->sym->start);
-		place->end = address + (al->sym->end - al->addr);
-	} else {
-		place->start = address;
-		place->end = 0;
-	}
+	u64 end = al->sym ? end_of(al->sym, al->addr) : 0;
+
+	place->start = al->sym ? address - (al->addr - al->sym->start) : address;
+	place->end = end ? address + (end - al->addr) : 0;
 }
 
 int picture_functions__find(struct picture_functions *functions, struct machine *machine,

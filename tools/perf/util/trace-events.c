@@ -15,8 +15,11 @@
 
 #define LIMIT_REACHED	"size limit of the file: the rest is missing"
 
-/* The order is three digits of the time */
-#define MAX_ORDER	999U
+#define PSEC_PER_NSEC	1000
+#define PSEC_PER_USEC	1000000
+
+/* 106 days: an error in a trace can make any time */
+#define MAX_DISTANCE	(INT64_MAX / PSEC_PER_NSEC)
 
 /* The first error stays: what follows it is only its consequence */
 static void note_error(struct trace_events *events, bool failed)
@@ -51,33 +54,29 @@ static void put_args(struct trace_events *events, const char *key, const char *t
 	put(events, "}");
 }
 
-/* Microseconds, exact: no floating point */
-static void put_time(struct trace_events *events, const char *key, const char *sign, u64 ns)
+/* Picoseconds from the origin on */
+static s64 from_origin(const struct trace_events *events, u64 time)
 {
-	put(events, ",\"%s\":%s%" PRIu64 ".%03" PRIu64, key, sign, ns / NSEC_PER_USEC,
-	    ns % NSEC_PER_USEC);
+	s64 ns = time - events->origin;
+
+	return clamp(ns, (s64)-MAX_DISTANCE, (s64)MAX_DISTANCE) * PSEC_PER_NSEC;
 }
 
-/* The time with the order as further digits. Before the origin, later is nearer to 0. */
-static void put_ts(struct trace_events *events, u64 time, unsigned int order)
+/* Microseconds, exact: no floating point */
+static void put_time(struct trace_events *events, const char *key, s64 ps)
 {
-	if (time >= events->origin) {
-		put_time(events, "ts", "", time - events->origin);
-	} else if (!order) {
-		put_time(events, "ts", "-", events->origin - time);
-	} else {
-		put_time(events, "ts", "-", events->origin - time - 1);
-		order = MAX_ORDER + 1 - order;
-	}
-	put(events, "%03u", order);
+	u64 size = ps < 0 ? -ps : ps;
+
+	put(events, ",\"%s\":%s%" PRIu64 ".%06" PRIu64, key, ps < 0 ? "-" : "",
+	    size / PSEC_PER_USEC, size % PSEC_PER_USEC);
 }
 
 static void put_event(struct trace_events *events, char phase, const struct trace_track *track,
-		      u64 time, unsigned int order, const char *name)
+		      s64 ps, const char *name)
 {
 	put(events, "%s\n{\"ph\":\"%c\",\"pid\":%d,\"tid\":%d", events->nr++ ? "," : "", phase,
 	    track->pid, track->tid);
-	put_ts(events, time, order);
+	put_time(events, "ts", ps);
 	put_text(events, "name", name);
 }
 
@@ -95,7 +94,7 @@ static int check_room(struct trace_events *events, const struct trace_track *tra
 		return events->err;
 	if (!events->full) {
 		events->full = true;
-		put_event(events, 'i', track, time, 0, LIMIT_REACHED);
+		put_event(events, 'i', track, from_origin(events, time), LIMIT_REACHED);
 		put(events, ",\"s\":\"g\"");
 		end_event(events);
 	}
@@ -109,7 +108,7 @@ static int name_track(struct trace_events *events, const struct trace_track *tra
 
 	if (err)
 		return err;
-	put_event(events, 'M', track, events->origin, 0, what);
+	put_event(events, 'M', track, 0, what);
 	put_args(events, "name", name);
 	return end_event(events);
 }
@@ -131,11 +130,13 @@ int trace_events__name_thread(struct trace_events *events, const struct trace_tr
 static void put_call(struct trace_events *events, char phase, struct trace_track *track, u64 time,
 		     const char *name)
 {
-	bool same = track->time == time;
+	s64 ps = from_origin(events, time);
 
-	track->order = same ? min(track->order + 1, MAX_ORDER) : 0;
-	track->time = time;
-	put_event(events, phase, track, time, track->order, name);
+	if (track->begun)
+		ps = max(ps, track->last + 1);
+	track->begun = true;
+	track->last = ps;
+	put_event(events, phase, track, ps, name);
 }
 
 int trace_events__begin(struct trace_events *events, struct trace_track *track, u64 time,
@@ -157,7 +158,7 @@ int trace_events__around(struct trace_events *events, const struct trace_track *
 
 	if (err)
 		return err;
-	put_event(events, 'B', track, time, 0, name);
+	put_event(events, 'B', track, from_origin(events, time), name);
 	put_text(events, "cat", category);
 	return end_event(events);
 }
@@ -178,8 +179,8 @@ int trace_events__slice(struct trace_events *events, const struct trace_track *t
 
 	if (err)
 		return err;
-	put_event(events, 'X', track, time, 0, name);
-	put_time(events, "dur", "", duration);
+	put_event(events, 'X', track, from_origin(events, time), name);
+	put_time(events, "dur", min(duration, (u64)MAX_DISTANCE) * PSEC_PER_NSEC);
 	if (note)
 		put_args(events, "note", note);
 	return end_event(events);
@@ -192,7 +193,7 @@ int trace_events__mark(struct trace_events *events, const struct trace_track *tr
 
 	if (err)
 		return err;
-	put_event(events, 'i', track, time, 0, name);
+	put_event(events, 'i', track, from_origin(events, time), name);
 	put(events, ",\"s\":\"t\"");
 	if (note)
 		put_args(events, "note", note);
@@ -207,7 +208,7 @@ int trace_events__count(struct trace_events *events, int pid, u64 time, const ch
 
 	if (err)
 		return err;
-	put_event(events, 'C', &track, time, 0, name);
+	put_event(events, 'C', &track, from_origin(events, time), name);
 	put(events, ",\"args\":{\"value\":%" PRIu64 "}", value);
 	return end_event(events);
 }

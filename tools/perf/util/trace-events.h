@@ -17,8 +17,8 @@
  *   with a duration would leave it to the reader which of them is the outer one.
  * - speedscope sorts begins and ends apart, and at equal times guesses by their names
  *   which comes first. So ts has three digits below a nanosecond: of the begins and ends
- *   of a track that have the same time, each is a picosecond later than the one before,
- *   as far as 999. A double has these digits for 2.5 hours from the origin on.
+ *   of a track that have the same time, each is a picosecond later than the one before.
+ *   A double has these digits for 2.5 hours from the origin on.
  * - speedscope takes args for a part of the name, and an end must have the name of its
  *   begin. So calls have no args.
  *
@@ -61,14 +61,14 @@ struct trace_events {
  * struct trace_track - A row of the picture
  * @pid:	its process
  * @tid:	its number, which readers want to be that of one process only
- * @time:	when the last call began or ended, 0: none has
- * @order:	so many begins and ends of the same time came before that one, 999 at most
+ * @begun:	a call has begun
+ * @last:	when the last one began or ended, in picoseconds from the origin on
  */
 struct trace_track {
-	int		pid;
-	int		tid;
-	u64		time;
-	unsigned int	order;
+	int	pid;
+	int	tid;
+	bool	begun;
+	s64	last;
 };
 
 /**
