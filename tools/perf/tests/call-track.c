@@ -351,6 +351,23 @@ static int test_time(void)
 	return TEST_OK;
 }
 
+/* Parts of a trace at the same time are told one after the other */
+static int test_parts(void)
+{
+	struct call_track track;
+
+	call_track__init(&track, &ops);
+	seen[0] = 0;
+	CHECK(!step(&track, "call a10 b", 50));
+	CHECK(!step(&track, "cut", 0));
+	CHECK(!step(&track, "begin - b10", 50));
+	CHECK(!step(&track, "ret b20 a15", 50));
+	CHECK(!step(&track, "cut", 0));
+	CHECK(!strcmp(seen, " +a50 +b50 -b50 -a50 [50-50] +b52 -b52 ^a52 -a52 [52-52]"));
+	call_track__exit(&track);
+	return TEST_OK;
+}
+
 static int begins, ends;
 
 static int count_begin(struct call_track *track __maybe_unused,
@@ -398,6 +415,7 @@ static int test__call_track(struct test_suite *test __maybe_unused, int subtest 
 	CHECK(!test_error());
 	CHECK(!test_piles());
 	CHECK(!test_time());
+	CHECK(!test_parts());
 	CHECK(!test_depth());
 	return TEST_OK;
 }

@@ -10,6 +10,9 @@
 
 #define FIRST_SIZE	64
 
+/* Between two parts of a trace, in nanoseconds: what is told around the second begins there */
+#define MIN_GAP		2
+
 /**
  * enum frame_kind - How a call has begun
  * @FRAME_CALL:	   by a call, so it is known where it returns
@@ -143,7 +146,7 @@ static int push_around(struct call_track *track, const struct call_function *fun
 
 	if (err)
 		return err;
-	if (track->bottom > track->floor)
+	if (track->bottom > track->floor + MIN_GAP)
 		track->bottom--;
 	track->window = min(track->window, track->bottom);
 	if (told)
@@ -415,6 +418,8 @@ int call_track__branch(struct call_track *track, const struct call_branch *branc
 {
 	u64 time = max(branch->time, track->time);
 
+	if (!track->open && track->ended)
+		time = max(time, track->ended + MIN_GAP);
 	if (!branch->from)
 		return branch->to ? begin_part(track, branch, time) : 0;
 	track->time = time;

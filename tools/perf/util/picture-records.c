@@ -7,6 +7,7 @@
 #include <linux/bitops.h>
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
+#include <linux/time64.h>
 #include "auxtrace.h"
 #include "event.h"
 #include "evlist.h"
@@ -237,13 +238,15 @@ static bool is_gap(const struct picture_thread *row, struct machine *machine,
 }
 
 /*
- * Without times, branches are drawn a nanosecond apart, from when they were recorded: their
- * order is all that is known.
+ * Without times, branches are drawn a nanosecond apart, from when they were recorded, and
+ * windows a microsecond: their order is all that is known.
  */
 static u64 time_of_branch(const struct picture_records *records, const struct picture_thread *row,
 			  const struct perf_sample *sample)
 {
-	return sample->time ?: max(records->now, row->calls.time + 1);
+	u64 step = row->calls.open ? 1 : NSEC_PER_USEC;
+
+	return sample->time ?: max(records->now, row->calls.time + step);
 }
 
 static int add_branch(struct picture_records *records, struct machine *machine,
@@ -255,10 +258,14 @@ static int add_branch(struct picture_records *records, struct machine *machine,
 
 	if (!row)
 		return records->picture.events.err ?: -ENOMEM;
+	if (!sample->time && is_gap(row, machine, sample)) {
+		err = picture_thread__cut(row);
+		if (err)
+			return err;
+	}
 	branch.time = time_of_branch(records, row, sample);
 	part = range_of(records, branch.time);
-	if (part != row->part || !is_wanted_cpu(records, sample->cpu) ||
-	    (!sample->time && is_gap(row, machine, sample))) {
+	if (part != row->part || !is_wanted_cpu(records, sample->cpu)) {
 		err = picture_thread__cut(row);
 		if (err)
 			return err;
