@@ -213,7 +213,8 @@ static void say_what_is_missing(const struct converter *converter)
 	const struct picture_records *records = &converter->records;
 
 	if (!records->branches && perf_header__has_feat(&records->session->header, HEADER_AUXTRACE))
-		pr_warning("The trace has no branches%s\n", is_filtered(converter->opts) ? " there" : "");
+		pr_warning("The trace has no branches%s\n",
+			   is_filtered(converter->opts) ? " there" : "");
 	if (records->errors)
 		pr_warning("%" PRIu64 " errors of the trace's decoder: see the marks\n",
 			   records->errors);

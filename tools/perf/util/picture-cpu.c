@@ -115,8 +115,11 @@ static int run(struct picture *picture, const struct picture_cpu *row, const cha
 
 	if (!range)
 		return slice(picture, row, name, since, end, note);
-	for (i = 0; !err && i < picture->nr_ranges; i++, range++)
-		err = slice(picture, row, name, max(since, range->start), min(end, range->end), note);
+	for (i = 0; !err && i < picture->nr_ranges; i++, range++) {
+		u64 last = range->end ? min(end, range->end) : end;
+
+		err = slice(picture, row, name, max(since, range->start), last, note);
+	}
 	return err;
 }
 
@@ -179,7 +182,9 @@ u64 picture__paused(const struct picture *picture, int cpu)
 {
 	size_t nr = cpu + 1;
 
-	return cpu >= 0 && nr < picture->nr_cpus && picture->cpus[nr] ? picture->cpus[nr]->paused : 0;
+	if (cpu < 0 || nr >= picture->nr_cpus || !picture->cpus[nr])
+		return 0;
+	return picture->cpus[nr]->paused;
 }
 
 int picture__end_cpus(struct picture *picture, u64 time)

@@ -419,7 +419,9 @@ static int process_switch(struct perf_tool *tool, union perf_event *event,
 	const char *name;
 	int err = 0;
 
-	if (!note_time(records, sample->time) || !is_wanted_cpu(records, sample->cpu))
+	/* Without a CPU, it isn't known which row it belongs to */
+	if (!note_time(records, sample->time) || sample->cpu == (u32)-1 ||
+	    !is_wanted_cpu(records, sample->cpu))
 		return 0;
 	thread = machine__findnew_thread(machine, sample->pid, sample->tid);
 	if (!thread)
@@ -427,7 +429,8 @@ static int process_switch(struct perf_tool *tool, union perf_event *event,
 	name = thread__comm_str(thread);
 	if (thread__is_filtered(thread))
 		goto out;
-	records->switches++;
+	if (range_of(records, sample->time) >= 0)
+		records->switches++;
 	if (misc & PERF_RECORD_MISC_SWITCH_OUT)
 		err = picture__switch_out(&records->picture, sample->cpu, sample->time,
 					  sample->tid, name,
