@@ -205,8 +205,13 @@ static int test_lost(void)
 	CHECK(!picture_thread__lose(thread, 25, "why"));
 	CHECK(!trace_begins(thread, 0, 40, 0x1010));
 	CHECK(!picture_thread__mark(thread, 45, "mark", NULL));
-	CHECK(!picture_thread__delete(thread));
-	return end(100, "B f 10; E f 10; X [trace lost] 20+20; B f 40; i mark 45; E f 40; ");
+	CHECK(!picture_thread__lose(thread, 50, "why"));
+	CHECK(!picture_thread__delete(thread, 60));
+	thread = new_thread(2);
+	CHECK(thread);
+	CHECK(!picture_thread__lose(thread, 70, "why"));
+	return end(100, "B f 10; E f 10; X [trace lost] 20+20; B f 40; i mark 45; E f 40; "
+		   "X [trace lost] 50+10; X [trace lost] 70+30; ");
 }
 
 static int test_runs(void)

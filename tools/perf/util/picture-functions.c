@@ -43,8 +43,8 @@ void picture_functions__exit(struct picture_functions *functions)
 /* Mitigations of the kernel and of compilers, which call in place of a call or return */
 static bool is_thunk(const char *name)
 {
-	return strstarts(name, "__x86_indirect_") || strstarts(name, "__x86_return_") ||
-	       strstarts(name, "__indirect_thunk_");
+	return strstarts(name, "__x86_indirect_") || strstarts(name, "__indirect_thunk_") ||
+	       strstr(name, "_return_thunk");
 }
 
 static struct picture_function *new_function(const void *key, const char *name, const char *dso)

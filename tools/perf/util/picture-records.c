@@ -12,6 +12,7 @@
 #include "event.h"
 #include "evlist.h"
 #include "evsel.h"
+#include "header.h"
 #include "machine.h"
 #include "picture-records.h"
 #include "session.h"
@@ -137,10 +138,11 @@ static int process_exit(struct perf_tool *tool, union perf_event *event,
 			struct perf_sample *sample, struct machine *machine)
 {
 	struct thread *thread = machine__find_thread(machine, event->fork.pid, event->fork.tid);
+	struct picture_records *records = records_of(tool);
 	int err = 0;
 
 	if (thread && thread__priv(thread)) {
-		err = picture_thread__delete(thread__priv(thread));
+		err = picture_thread__delete(thread__priv(thread), records->now);
 		thread__set_priv(thread, NULL);
 	}
 	thread__put(thread);
@@ -252,10 +254,14 @@ static u64 time_of_branch(const struct picture_records *records, const struct pi
 static int add_branch(struct picture_records *records, struct machine *machine,
 		      struct thread *thread, const struct perf_sample *sample)
 {
-	struct picture_thread *row = row_of(records, thread, sample->pid, sample->tid, sample->cpu);
 	struct call_branch branch = { .from = 0 };
+	struct picture_thread *row;
 	int part, err;
 
+	/* What isn't shown has no row; but it ends what was shown before */
+	if (!thread__priv(thread) && !is_wanted(records, sample->cpu, sample->time ?: records->now))
+		return 0;
+	row = row_of(records, thread, sample->pid, sample->tid, sample->cpu);
 	if (!row)
 		return records->picture.events.err ?: -ENOMEM;
 	if (!sample->time && is_gap(row, machine, sample)) {
@@ -333,6 +339,14 @@ static int process_attr(struct perf_tool *tool, union perf_event *event, struct 
 	return err;
 }
 
+/* Likewise features, and one more record says that there are no more */
+static int process_feature(struct perf_session *session, union perf_event *event)
+{
+	if (event->feat.feat_id >= HEADER_LAST_FEATURE)
+		return 0;
+	return perf_event__process_feature(session, event);
+}
+
 static const char *action_of(const struct evsel *evsel)
 {
 	union aux_action action = aux_action(evsel);
@@ -374,6 +388,8 @@ static int add_sample(struct picture_records *records, struct machine *machine,
 		records->timeless++;
 		return 0;
 	}
+	if (!aux_action(evsel).pause && !is_wanted(records, sample->cpu, sample->time))
+		return 0;
 	row = row_of(records, thread, sample->pid, sample->tid, sample->cpu);
 	if (!row)
 		return records->picture.events.err ?: -ENOMEM;
@@ -570,7 +586,7 @@ void picture_records__init(struct picture_records *records)
 	tool->tracing_data	= perf_event__process_tracing_data;
 	tool->build_id		= perf_event__process_build_id;
 	tool->id_index		= perf_event__process_id_index;
-	tool->feature		= perf_event__process_feature;
+	tool->feature		= process_feature;
 	tool->auxtrace_info	= perf_event__process_auxtrace_info;
 	tool->auxtrace		= perf_event__process_auxtrace;
 	tool->auxtrace_error	= process_error;

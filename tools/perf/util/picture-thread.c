@@ -122,14 +122,6 @@ struct picture_thread *picture__add_thread(struct picture *picture, int pid, int
 	return NULL;
 }
 
-int picture_thread__delete(struct picture_thread *thread)
-{
-	int err = call_track__cut(&thread->calls);
-
-	free_thread(thread);
-	return err;
-}
-
 void picture__free_threads(struct picture *picture)
 {
 	struct picture_thread *thread, *next;
@@ -181,6 +173,23 @@ static int find_again(struct picture_thread *thread, u64 time)
 		return 0;
 	return min(trace_events__slice(&thread->picture->events, &thread->row, lost, time - lost,
 				       LOST, thread->why), 0);
+}
+
+int picture_thread__end(struct picture_thread *thread, u64 time)
+{
+	int err = call_track__cut(&thread->calls);
+
+	if (!err && thread->lost)
+		err = find_again(thread, time);
+	return err;
+}
+
+int picture_thread__delete(struct picture_thread *thread, u64 time)
+{
+	int err = picture_thread__end(thread, time);
+
+	free_thread(thread);
+	return err;
 }
 
 int picture_thread__branch(struct picture_thread *thread, int cpu,

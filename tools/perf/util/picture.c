@@ -16,7 +16,7 @@ int picture__end(struct picture *picture, u64 time)
 	int err;
 
 	list_for_each_entry(thread, &picture->threads, node) {
-		err = picture_thread__cut(thread);
+		err = picture_thread__end(thread, time);
 		if (err)
 			return err;
 	}

@@ -108,8 +108,11 @@ struct picture_thread *picture__add_thread(struct picture *picture, int pid, int
 
 void picture__free_threads(struct picture *picture);
 
-/* Its calls end. It mustn't be used any more. */
-int picture_thread__delete(struct picture_thread *thread);
+/* It ends at @time, and its calls where its trace does. It mustn't be used any more. */
+int picture_thread__delete(struct picture_thread *thread, u64 time);
+
+/* At @time it is over, and what is lost isn't found again */
+int picture_thread__end(struct picture_thread *thread, u64 time);
 
 /* Show its name from now on, in place of the last one */
 int picture_thread__rename(struct picture_thread *thread, const char *name);
@@ -129,7 +132,7 @@ int picture_thread__pause(struct picture_thread *thread, int cpu, u64 time);
 /* Its trace ends: with what comes next a window begins */
 int picture_thread__cut(struct picture_thread *thread);
 
-/* Its trace is lost from now on until the next branch, which is shown */
+/* Its trace is lost from now on until the next branch, or the end, which is shown */
 int picture_thread__lose(struct picture_thread *thread, u64 time, const char *why);
 
 /* Something happens at a time. @note: more about it, or NULL */
