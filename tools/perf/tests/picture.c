@@ -279,7 +279,7 @@ static int test__picture(struct test_suite *test __maybe_unused, int subtest __m
 {
 	int ret;
 
-	strcpy(dir, "/tmp/perf-picture-XXXXXX");
+	snprintf(dir, sizeof(dir), "/tmp/perf-picture-XXXXXX");
 	CHECK(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/t.json", dir);
 	ret = run();

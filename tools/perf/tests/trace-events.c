@@ -364,7 +364,7 @@ static int test__trace_events(struct test_suite *test __maybe_unused,
 {
 	int ret;
 
-	strcpy(dir, "/tmp/perf-trace-events-XXXXXX");
+	snprintf(dir, sizeof(dir), "/tmp/perf-trace-events-XXXXXX");
 	CHECK(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/t.json", dir);
 	ret = run();

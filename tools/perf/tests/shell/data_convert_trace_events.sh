@@ -67,9 +67,11 @@ test_existing() {
 }
 
 test_filters() {
-	cpu=$(perf script -i "$data" -F cpu 2>/dev/null | sed -n '1s/.*\[0*\([0-9]\{1,\}\)\].*/\1/p')
+	cpu=$(perf script -i "$data" -F cpu 2>/dev/null |
+		sed -n '1s/.*\[0*\([0-9]\{1,\}\)\].*/\1/p')
 	convert --cpu "$cpu" || fail "--cpu: $(cat "$dir/said")"
-	! grep '"ph":"X"' "$json" | grep -qv "\"tid\":$((5000001 + cpu))," || fail "--cpu: another CPU"
+	! grep '"ph":"X"' "$json" | grep -qv "\"tid\":$((5000001 + cpu))," ||
+		fail "--cpu: another CPU"
 	rm -f "$json"
 	refused "--tid of no thread" --tid 4000000
 	refused "--time of nothing" --time 0.000000001,0.000000002
