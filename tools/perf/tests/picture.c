@@ -230,8 +230,12 @@ static int test_runs(void)
 	/* A name may have changed meanwhile */
 	CHECK(!picture__switch_in(&picture, 0, 70, 4, "d"));
 	CHECK(!picture__switch_out(&picture, 0, 80, 4, "e", NULL));
+	/* The end of a is lost, and the begin of d */
 	CHECK(!picture__switch_in(&picture, 0, 90, 1, "a"));
-	return end(105, "X a 0+5 ?; X b 7+8; X c 25+10 ?; X b 35+5; X d 40+15 ?; X d 65+10; X a 85+15; ");
+	CHECK(!picture__switch_out(&picture, 0, 95, 4, "d", NULL));
+	CHECK(!picture__switch_in(&picture, 0, 96, 1, "a"));
+	return end(105, "X a 0+5 ?; X b 7+8; X c 25+10 ?; X b 35+5; X d 40+15 ?; X d 65+10; "
+		   "X a 85+5 ?; X a 91+9; ");
 }
 
 /* Only these times; an end of 0 is none */

@@ -271,15 +271,16 @@ static int convert(struct converter *converter)
 {
 	const struct trace_events_opts *opts = converter->opts;
 	struct picture_records *records = &converter->records;
-	int err = trace_events__open(&records->picture.events, opts->path, 0, opts->max_size,
-				     opts->force);
+	int loud = verbose, err;
 
+	err = trace_events__open(&records->picture.events, opts->path, 0, opts->max_size,
+				 opts->force);
 	if (err)
 		return say_error(converter, err);
 	picture_records__look_for_gates(records);
 	err = perf_session__process_events(records->session);
+	verbose = loud;
 	end_progress(converter);
-	/* It says less of a file that is full than of one that is whole */
 	if (records->picture.events.full && !interrupted && !records->picture.events.err)
 		err = 0;
 	return err || interrupted ? fail(converter, err) : finish(converter);

@@ -9,6 +9,7 @@
 #include <linux/perf_event.h>
 #include <linux/time64.h>
 #include "auxtrace.h"
+#include "debug.h"
 #include "event.h"
 #include "evlist.h"
 #include "evsel.h"
@@ -74,12 +75,17 @@ static bool note_time(struct picture_records *records, u64 time)
 	return true;
 }
 
-/* The file is full: nothing that comes can be shown */
+/*
+ * The file is full: nothing that comes can be shown, so stop. A decoder is only stopped by an
+ * error, which it reports.
+ */
 static int check_full(struct picture_records *records, int err)
 {
-	if (records->picture.events.full)
-		session_done = 1;
-	return err;
+	if (err || !records->picture.events.full)
+		return err;
+	session_done = 1;
+	verbose = -1;
+	return -EFBIG;
 }
 
 /* ---- threads */
@@ -114,7 +120,6 @@ static int rename_row(struct thread *thread)
 static int process_comm(struct perf_tool *tool, union perf_event *event,
 			struct perf_sample *sample, struct machine *machine)
 {
-	struct picture_records *records = records_of(tool);
 	int err = perf_event__process_comm(tool, event, sample, machine);
 	struct thread *thread;
 
@@ -124,10 +129,8 @@ static int process_comm(struct perf_tool *tool, union perf_event *event,
 	if (!thread)
 		return 0;
 	/* exec: its calls were those of another program */
-	if (event->header.misc & PERF_RECORD_MISC_COMM_EXEC && thread__priv(thread)) {
-		records->picture.functions.maps++;
+	if (event->header.misc & PERF_RECORD_MISC_COMM_EXEC && thread__priv(thread))
 		err = picture_thread__cut(thread__priv(thread));
-	}
 	if (!err)
 		err = rename_row(thread);
 	thread__put(thread);

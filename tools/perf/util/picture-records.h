@@ -38,7 +38,10 @@ struct picture_records {
 	void			(*progress)(struct picture_records *records);
 };
 
-/* Of times, what the picture's ranges say is shown. Processing ends at the file's limit. */
+/*
+ * Of times, what the picture's ranges say is shown. Processing ends with -EFBIG at the file's
+ * limit, and with perf being quiet: see verbose.
+ */
 void picture_records__init(struct picture_records *records);
 
 /* Before records are processed: are there events that pause and resume the trace? */
