@@ -296,6 +296,18 @@ static int test_created_meanwhile(void)
 	return TEST_OK;
 }
 
+static int test_none(void)
+{
+	struct trace_events events;
+
+	trace_events__none(&events);
+	CHECK(trace_events__begin(&events, &track, 1, "f", "d") == 1);
+	CHECK(trace_events__slice(&events, &track, 1, 2, "s", NULL) == 1);
+	CHECK(trace_events__name_thread(&events, &track, "t") == 1);
+	CHECK(!events.size && !events.full);
+	return TEST_OK;
+}
+
 static int test_no_dir(void)
 {
 	struct trace_events events;
@@ -354,6 +366,7 @@ static int run(void)
 	CHECK(!test_order_many());
 	CHECK(!test_existing());
 	CHECK(!test_created_meanwhile());
+	CHECK(!test_none());
 	CHECK(!test_no_dir());
 	CHECK(!test_full_disk());
 	return TEST_OK;

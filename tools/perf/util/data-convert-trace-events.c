@@ -33,6 +33,7 @@
 
 /**
  * struct converter - A conversion
+ * @folded:   the file, if it has folded stacks
  * @itrace:   what the decoder of a trace makes
  * @calls:    of progress, since the clock was read
  * @progress: when progress was shown last; 0: it isn't shown
@@ -42,6 +43,7 @@ struct converter {
 	struct picture_records		records;
 	const struct trace_events_opts	*opts;
 	struct perf_data		data;
+	struct new_file			folded;
 	struct itrace_synth_opts	itrace;
 	struct perf_time_interval	*ranges;
 	int				ranges_size;
@@ -88,7 +90,7 @@ static bool is_filtered(const struct trace_events_opts *opts)
 
 bool trace_events__are_given(const struct trace_events_opts *opts)
 {
-	return opts->path || opts->max_size != TRACE_EVENTS_MAX_SIZE || is_filtered(opts);
+	return opts->path || opts->folded || opts->max_size != TRACE_EVENTS_MAX_SIZE || is_filtered(opts);
 }
 
 static int parse_times(struct converter *converter)
@@ -169,6 +171,46 @@ static void end_progress(struct converter *converter)
 	converter->shown = false;
 }
 
+/* ---- the file */
+
+static const char *output_of(const struct converter *converter)
+{
+	return converter->opts->path ?: converter->opts->folded;
+}
+
+static int open_output(struct converter *converter)
+{
+	const struct trace_events_opts *opts = converter->opts;
+	struct picture *picture = &converter->records.picture;
+
+	if (opts->path)
+		return trace_events__open(&picture->events, opts->path, 0, opts->max_size, opts->force);
+	trace_events__none(&picture->events);
+	picture->fold = true;
+	return new_file__open(&converter->folded, opts->folded, opts->force);
+}
+
+static void abort_output(struct converter *converter)
+{
+	if (converter->opts->path)
+		trace_events__abort(&converter->records.picture.events);
+	else
+		new_file__abort(&converter->folded);
+}
+
+static int finish_output(struct converter *converter)
+{
+	struct picture *picture = &converter->records.picture;
+	int err;
+
+	if (converter->opts->path)
+		return trace_events__finish(&picture->events);
+	err = folded__print(&picture->folded, converter->folded.out);
+	if (!err && ferror(converter->folded.out))
+		err = -(errno ?: EIO);
+	return new_file__finish(&converter->folded, err);
+}
+
 /* ---- the end */
 
 static const char *input_of(const struct converter *converter)
@@ -180,7 +222,10 @@ static int say_nothing(struct converter *converter)
 {
 	const struct picture_records *records = &converter->records;
 
-	if (records->timeless)
+	if (converter->opts->folded)
+		pr_err("'%s' has no trace with calls%s. For samples, see perf report -g folded.\n",
+		       input_of(converter), is_filtered(converter->opts) ? " there" : "");
+	else if (records->timeless)
 		pr_err("The samples of '%s' have no times, so there is no picture of them\n",
 		       input_of(converter));
 	else if (is_filtered(converter->opts))
@@ -192,14 +237,18 @@ static int say_nothing(struct converter *converter)
 	return -ENODATA;
 }
 
-static bool has_nothing(const struct picture_records *records)
+static bool has_nothing(const struct converter *converter)
 {
+	const struct picture_records *records = &converter->records;
+
+	if (converter->opts->folded)
+		return !records->branches;
 	return !records->branches && !records->samples && !records->switches && !records->errors;
 }
 
 static int say_error(struct converter *converter, int err)
 {
-	const char *path = converter->opts->path;
+	const char *path = output_of(converter);
 
 	if (err == -EEXIST)
 		pr_err("'%s' exists. -f replaces it.\n", path);
@@ -216,12 +265,25 @@ static void say_what_is_missing(const struct converter *converter)
 		pr_warning("The trace has no branches%s\n",
 			   is_filtered(converter->opts) ? " there" : "");
 	if (records->errors)
-		pr_warning("%" PRIu64 " errors of the trace's decoder: see the marks\n",
-			   records->errors);
-	if (records->timeless)
+		pr_warning("%" PRIu64 " errors of the trace's decoder%s\n", records->errors,
+			   converter->opts->path ? ": see the marks" : "");
+	if (records->timeless && converter->opts->path)
 		pr_warning("%" PRIu64 " samples without a time are not shown\n", records->timeless);
 	if (records->picture.events.full)
 		pr_warning("The rest is missing, as the file is full: see --max-size, --time\n");
+}
+
+static void say_done(const struct converter *converter, u64 size)
+{
+	const struct picture_records *records = &converter->records;
+
+	SAY("Converted '%s' into %s '%s'", input_of(converter),
+	    converter->opts->path ? "Trace Event data" : "folded stacks", output_of(converter));
+	if (converter->opts->path)
+		SAY("%" PRIu64 " branches, %" PRIu64 " samples, %" PRIu64 " context switches, %.3f MB",
+		    records->branches, records->samples, records->switches, size / MB);
+	else
+		SAY("%" PRIu64 " branches", records->branches);
 }
 
 static int finish(struct converter *converter)
@@ -230,23 +292,20 @@ static int finish(struct converter *converter)
 	u64 size;
 	int err;
 
-	if (has_nothing(records)) {
-		trace_events__abort(&records->picture.events);
+	if (has_nothing(converter)) {
+		abort_output(converter);
 		return say_nothing(converter);
 	}
 	err = picture__end(&records->picture, records->now);
 	size = records->picture.events.size;
 	if (err)
-		trace_events__abort(&records->picture.events);
+		abort_output(converter);
 	else
-		err = trace_events__finish(&records->picture.events);
+		err = finish_output(converter);
 	if (err)
 		return say_error(converter, err);
 	say_what_is_missing(converter);
-	SAY("Converted '%s' into Trace Event data '%s'", input_of(converter),
-	    converter->opts->path);
-	SAY("%" PRIu64 " branches, %" PRIu64 " samples, %" PRIu64 " context switches, %.3f MB",
-	    records->branches, records->samples, records->switches, size / MB);
+	say_done(converter, size);
 	return 0;
 }
 
@@ -254,14 +313,14 @@ static int fail(struct converter *converter, int err)
 {
 	struct trace_events *events = &converter->records.picture.events;
 
-	trace_events__abort(events);
+	abort_output(converter);
 	if (interrupted)
-		pr_err("Interrupted: there is no '%s'\n", converter->opts->path);
+		pr_err("Interrupted: there is no '%s'\n", output_of(converter));
 	else if (events->err)
 		say_error(converter, events->err);
 	else
 		pr_err("'%s' can't be processed: there is no '%s'\n", input_of(converter),
-		       converter->opts->path);
+		       output_of(converter));
 	return err ?: -EINTR;
 }
 
@@ -269,12 +328,9 @@ static int fail(struct converter *converter, int err)
 
 static int convert(struct converter *converter)
 {
-	const struct trace_events_opts *opts = converter->opts;
 	struct picture_records *records = &converter->records;
-	int loud = verbose, err;
+	int loud = verbose, err = open_output(converter);
 
-	err = trace_events__open(&records->picture.events, opts->path, 0, opts->max_size,
-				 opts->force);
 	if (err)
 		return say_error(converter, err);
 	picture_records__look_for_gates(records);

@@ -4,7 +4,7 @@
 
 /*
  * perf data convert --to-trace-events: a picture of a recording for viewers of the Trace
- * Event format.
+ * Event format. --to-folded: the calls of its trace as folded stacks, for flame graphs.
  */
 #include <stdbool.h>
 #include <linux/types.h>
@@ -14,6 +14,7 @@ struct option;
 /**
  * struct trace_events_opts - Options
  * @path:     of the file that is made
+ * @folded:   ditto, if it has folded stacks; one of the two is NULL
  * @force:    it may replace a file; perf.data may be another user's
  * @times:    as of perf script --time, or NULL: all
  * @cpus:     likewise --cpu
@@ -21,6 +22,7 @@ struct option;
  */
 struct trace_events_opts {
 	const char	*path;
+	const char	*folded;
 	bool		force;
 	const char	*times;
 	const char	*cpus;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/zalloc.h>
 #include "picture.h"
@@ -70,6 +71,41 @@ static const struct call_track_ops calls_ops = {
 	.window	= on_window,
 };
 
+/* ---- the same, for folded stacks */
+
+static int add_folded(struct picture_thread *thread)
+{
+	return folded_stack__add_to(&thread->folded, &thread->picture->folded, thread->name);
+}
+
+/* What was called before the outermost call has nothing to do with it */
+static int fold_begin(struct call_track *calls, const struct call_function *function, u64 time)
+{
+	struct picture_thread *thread = thread_of(calls);
+	int err = thread->folded.depth ? 0 : add_folded(thread);
+
+	return err ?: folded_stack__begin(&thread->folded, shown(function)->name, time);
+}
+
+static int fold_end(struct call_track *calls,
+		    const struct call_function *function __maybe_unused, u64 time)
+{
+	folded_stack__end(&thread_of(calls)->folded, time);
+	return 0;
+}
+
+static int fold_around(struct call_track *calls, const struct call_function *function,
+		       u64 time __maybe_unused)
+{
+	return folded_stack__around(&thread_of(calls)->folded, shown(function)->name, calls->time);
+}
+
+static const struct call_track_ops fold_ops = {
+	.begin	= fold_begin,
+	.end	= fold_end,
+	.around	= fold_around,
+};
+
 /* ---- a row */
 
 int picture_thread__rename(struct picture_thread *thread, const char *name)
@@ -99,6 +135,7 @@ static void free_thread(struct picture_thread *thread)
 {
 	list_del(&thread->node);
 	call_track__exit(&thread->calls);
+	folded_stack__exit(&thread->folded);
 	free(thread->name);
 	free(thread);
 }
@@ -114,7 +151,8 @@ struct picture_thread *picture__add_thread(struct picture *picture, int pid, int
 	thread->row.pid = pid;
 	thread->row.tid = tid;
 	thread->cpu = -1;
-	call_track__init(&thread->calls, &calls_ops);
+	call_track__init(&thread->calls, picture->fold ? &fold_ops : &calls_ops);
+	folded_stack__init(&thread->folded);
 	list_add_tail(&thread->node, &picture->threads);
 	if (!name_process(thread, name) && !picture_thread__rename(thread, name))
 		return thread;
@@ -181,7 +219,7 @@ int picture_thread__end(struct picture_thread *thread, u64 time)
 
 	if (!err && thread->lost)
 		err = find_again(thread, time);
-	return err;
+	return err ?: add_folded(thread);
 }
 
 int picture_thread__delete(struct picture_thread *thread, u64 time)

@@ -25,6 +25,7 @@ int picture__end(struct picture *picture, u64 time)
 
 void picture__exit(struct picture *picture)
 {
+	folded__free(&picture->folded);
 	picture__free_threads(picture);
 	picture__free_cpus(picture);
 	picture_functions__exit(&picture->functions);

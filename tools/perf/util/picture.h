@@ -18,6 +18,7 @@
 #include <linux/list.h>
 #include <linux/types.h>
 #include "call-track.h"
+#include "folded.h"
 #include "picture-functions.h"
 #include "time-utils.h"
 #include "trace-events.h"
@@ -30,6 +31,7 @@
 /**
  * struct picture_thread - The row of a thread
  * @node:   in the picture's list
+ * @folded: its calls, if stacks are folded
  * @name:   what it is called now
  * @places: where the last branch was from, and where to
  * @to:	    the address where to
@@ -45,6 +47,7 @@ struct picture_thread {
 	struct list_head	node;
 	struct trace_track	row;
 	struct call_track	calls;
+	struct folded_stack	folded;
 	char			*name;
 	struct picture_place	places[2];
 	u64			to;
@@ -79,6 +82,8 @@ struct picture_cpu {
  * @ranges:    of who ran, only this is shown; NULL: all
  * @nr_ranges: so many
  * @named:     the process of the CPUs has its name
+ * @folded:    has the stacks of all threads
+ * @fold:      make folded stacks of calls, and no file of events
  * @windows:   events pause and resume the trace. What is traced in between is a slice.
  */
 struct picture {
@@ -89,6 +94,8 @@ struct picture {
 	size_t				nr_cpus;
 	const struct perf_time_interval	*ranges;
 	int				nr_ranges;
+	struct folded_node		folded;
+	bool				fold;
 	bool				named;
 	bool				windows;
 };

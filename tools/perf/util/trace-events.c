@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A file in the Trace Event format; see trace-events.h */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
-#include <unistd.h>
 #include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/time64.h>
-#include <linux/zalloc.h>
 #include "json-text.h"
 #include "trace-events.h"
 
@@ -34,7 +31,7 @@ static void __printf(2, 3) put(struct trace_events *events, const char *fmt, ...
 	int len;
 
 	va_start(args, fmt);
-	len = vfprintf(events->out, fmt, args);
+	len = vfprintf(events->file.out, fmt, args);
 	va_end(args);
 	note_error(events, len < 0);
 	if (len > 0)
@@ -44,13 +41,13 @@ static void __printf(2, 3) put(struct trace_events *events, const char *fmt, ...
 static void put_text(struct trace_events *events, const char *key, const char *text)
 {
 	put(events, ",\"%s\":", key);
-	events->size += json_text__put(events->out, text);
+	events->size += json_text__put(events->file.out, text);
 }
 
 static void put_args(struct trace_events *events, const char *key, const char *text)
 {
 	put(events, ",\"args\":{\"%s\":", key);
-	events->size += json_text__put(events->out, text);
+	events->size += json_text__put(events->file.out, text);
 	put(events, "}");
 }
 
@@ -83,13 +80,15 @@ static void put_event(struct trace_events *events, char phase, const struct trac
 static int end_event(struct trace_events *events)
 {
 	put(events, "}");
-	note_error(events, ferror(events->out));
+	note_error(events, ferror(events->file.out));
 	return events->err;
 }
 
 /* May something be added? The first time that it may not, the picture says so. */
 static int check_room(struct trace_events *events, const struct trace_track *track, u64 time)
 {
+	if (events->none)
+		return 1;
 	if (events->err || events->size < events->limit)
 		return events->err;
 	if (!events->full) {
@@ -213,36 +212,6 @@ int trace_events__count(struct trace_events *events, int pid, u64 time, const ch
 	return end_event(events);
 }
 
-static void free_names(struct trace_events *events)
-{
-	zfree(&events->path);
-	zfree(&events->temp);
-}
-
-static int copy_names(struct trace_events *events, const char *path)
-{
-	events->path = strdup(path);
-	if (asprintf(&events->temp, "%s.%d.part", path, getpid()) < 0)
-		events->temp = NULL;
-	return events->path && events->temp ? 0 : -ENOMEM;
-}
-
-static int create(struct trace_events *events)
-{
-	int fd = open(events->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	int err;
-
-	if (fd < 0)
-		return -errno;
-	events->out = fdopen(fd, "w");
-	if (events->out)
-		return 0;
-	err = -errno;
-	close(fd);
-	unlink(events->temp);
-	return err;
-}
-
 int trace_events__open(struct trace_events *events, const char *path, u64 origin, u64 limit,
 		       bool replace)
 {
@@ -251,50 +220,26 @@ int trace_events__open(struct trace_events *events, const char *path, u64 origin
 	memset(events, 0, sizeof(*events));
 	events->origin = origin;
 	events->limit = limit;
-	events->replace = replace;
-	/* Say it now, not after the work. finish looks again. */
-	if (!replace && !access(path, F_OK))
-		return -EEXIST;
-	err = copy_names(events, path);
+	err = new_file__open(&events->file, path, replace);
 	if (!err)
-		err = create(events);
-	if (err)
-		free_names(events);
-	else
 		put(events, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
 	return err;
 }
 
-/* link() doesn't replace a file, rename() does */
-static int give_name(struct trace_events *events)
+void trace_events__none(struct trace_events *events)
 {
-	if (events->replace)
-		return rename(events->temp, events->path) ? -errno : 0;
-	if (link(events->temp, events->path))
-		return -errno;
-	unlink(events->temp);
-	return 0;
+	memset(events, 0, sizeof(*events));
+	events->none = true;
 }
 
 int trace_events__finish(struct trace_events *events)
 {
-	int err;
-
 	put(events, "\n],\"otherData\":{\"origin_ns\":\"%" PRIu64 "\"}}\n", events->origin);
-	note_error(events, fflush(events->out) || fsync(fileno(events->out)));
-	note_error(events, fclose(events->out));
-	if (!events->err)
-		events->err = give_name(events);
-	if (events->err)
-		unlink(events->temp);
-	err = events->err;
-	free_names(events);
-	return err;
+	events->err = new_file__finish(&events->file, events->err);
+	return events->err;
 }
 
 void trace_events__abort(struct trace_events *events)
 {
-	fclose(events->out);
-	unlink(events->temp);
-	free_names(events);
+	new_file__abort(&events->file);
 }

@@ -30,14 +30,12 @@
  */
 #include <linux/types.h>
 #include <stdbool.h>
-#include <stdio.h>
+#include "new-file.h"
 
 /**
  * struct trace_events - A file that is being written
- * @path:	its name when it is complete
- * @temp:	its name until then
- * @replace:	a file that has the name may be replaced
  * @full:	the limit is reached, and the mark is written
+ * @none:	there is no file
  * @origin:	the time that is 0 in the file
  * @limit:	the size from which on nothing is added
  * @size:	bytes so far
@@ -45,16 +43,14 @@
  * @err:	the first error
  */
 struct trace_events {
-	FILE	*out;
-	char	*path;
-	char	*temp;
-	bool	replace;
-	bool	full;
-	u64	origin;
-	u64	limit;
-	u64	size;
-	u64	nr;
-	int	err;
+	struct new_file	file;
+	bool		full;
+	bool		none;
+	u64		origin;
+	u64		limit;
+	u64		size;
+	u64		nr;
+	int		err;
 };
 
 /**
@@ -82,6 +78,9 @@ struct trace_track {
  */
 int trace_events__open(struct trace_events *events, const char *path, u64 origin, u64 limit,
 		       bool replace);
+
+/* There is no file, and nothing to finish or abort: what is added is as beyond the limit */
+void trace_events__none(struct trace_events *events);
 
 /**
  * trace_events__finish - Complete the file and give it its name
