@@ -90,7 +90,8 @@ static bool is_filtered(const struct trace_events_opts *opts)
 
 bool trace_events__are_given(const struct trace_events_opts *opts)
 {
-	return opts->path || opts->folded || opts->max_size != TRACE_EVENTS_MAX_SIZE || is_filtered(opts);
+	return opts->path || opts->folded || opts->max_size != TRACE_EVENTS_MAX_SIZE ||
+	       is_filtered(opts);
 }
 
 static int parse_times(struct converter *converter)
@@ -184,7 +185,8 @@ static int open_output(struct converter *converter)
 	struct picture *picture = &converter->records.picture;
 
 	if (opts->path)
-		return trace_events__open(&picture->events, opts->path, 0, opts->max_size, opts->force);
+		return trace_events__open(&picture->events, opts->path, 0, opts->max_size,
+					  opts->force);
 	trace_events__none(&picture->events);
 	picture->fold = true;
 	return new_file__open(&converter->folded, opts->folded, opts->force);
