@@ -333,7 +333,8 @@ void picture_records__look_for_gates(struct picture_records *records)
 }
 
 /* In a pipe, events are told by records */
-static int process_attr(struct perf_tool *tool, union perf_event *event, struct evlist **evlist)
+static int process_attr(struct perf_tool *tool, union perf_event *event,
+			struct evlist **evlist)
 {
 	int err = perf_event__process_attr(tool, event, evlist);
 
