@@ -76,16 +76,16 @@ static bool note_time(struct picture_records *records, u64 time)
 }
 
 /*
- * The file is full: nothing that comes can be shown, so stop. A decoder is only stopped by an
- * error, which it reports.
+ * If the file is full, nothing that comes can be shown, so stop; likewise if the user says
+ * so. A decoder is only stopped by an error, which it reports.
  */
-static int check_full(struct picture_records *records, int err)
+static int check_done(struct picture_records *records, int err)
 {
-	if (err || !records->picture.events.full)
+	if (err || (!records->picture.events.full && !session_done()))
 		return err;
 	session_done = 1;
 	verbose = -1;
-	return -EFBIG;
+	return -ECANCELED;
 }
 
 /* ---- threads */
@@ -425,7 +425,7 @@ static int process_sample(struct perf_tool *tool, union perf_event *event __mayb
 		err = add_sample(records, machine, thread, sample, evsel);
 	}
 	thread__put(thread);
-	return check_full(records, err);
+	return check_done(records, err);
 }
 
 /* ---- who ran */
@@ -461,7 +461,7 @@ static int process_switch(struct perf_tool *tool, union perf_event *event,
 					 sample->tid, name);
 out:
 	thread__put(thread);
-	return check_full(records, err);
+	return check_done(records, err);
 }
 
 /* ---- what is lost */
@@ -471,7 +471,7 @@ static int mark_loss(struct picture_records *records, u32 cpu, u64 time, const c
 {
 	if (!note_time(records, time) || !is_wanted(records, cpu, time))
 		return 0;
-	return check_full(records, picture__mark_cpu(&records->picture, cpu, time, name, note));
+	return check_done(records, picture__mark_cpu(&records->picture, cpu, time, name, note));
 }
 
 static int process_lost(struct perf_tool *tool, union perf_event *event,
@@ -561,7 +561,7 @@ static int process_error(struct perf_session *session, union perf_event *event)
 		return 0;
 	if ((int)e->tid < 0)
 		return mark_loss(records, e->cpu, time, "trace error", e->msg);
-	return check_full(records, lose_thread(records, e, time));
+	return check_done(records, lose_thread(records, e, time));
 }
 
 void picture_records__init(struct picture_records *records)

@@ -39,8 +39,8 @@ struct picture_records {
 };
 
 /*
- * Of times, what the picture's ranges say is shown. Processing ends with -EFBIG at the file's
- * limit, and with perf being quiet: see verbose.
+ * Of times, what the picture's ranges say is shown. At the file's limit, and if session_done
+ * is set, processing ends with an error, and with perf being quiet: see verbose.
  */
 void picture_records__init(struct picture_records *records);
 
