@@ -267,6 +267,48 @@ static int test_rows(void)
 	return end(10, "i lost 3; ");
 }
 
+/* From the first function to the second one, in the middle of it; or to what isn't traced */
+static int returns(struct picture_thread *thread, u64 time, u64 to)
+{
+	const struct call_branch branch = {
+		.time = time,
+		.from = 0x1050,
+		.to = to,
+		.flags = PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_RETURN,
+		.from_function = &functions[0].call,
+		.to_function = to ? &functions[1].call : NULL,
+	};
+
+	return picture_thread__branch(thread, 0, &branch);
+}
+
+/* Folded stacks: what the thread was in before is not below what is returned to later */
+static int test_fold(void)
+{
+	char text[256] = "";
+	struct picture_thread *thread;
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	CHECK(out);
+	picture__init(&picture);
+	trace_events__none(&picture.events);
+	picture.fold = true;
+	thread = new_thread(1);
+	CHECK(thread);
+	CHECK(!trace_begins(thread, 0, 10, 0x1010));
+	CHECK(!returns(thread, 20, 0));
+	CHECK(!trace_begins(thread, 0, 50, 0x1010));
+	CHECK(!returns(thread, 55, 0x2010));
+	CHECK(!picture__mark_cpu(&picture, 0, 60, "m", NULL));
+	CHECK(!picture__end(&picture, 100));
+	CHECK(!folded__print(&picture.folded, out));
+	CHECK(!fclose(out));
+	picture__exit(&picture);
+	pr_debug("%s", text);
+	CHECK(!strcmp(text, "t;g;f 5\nt;f 10\n"));
+	return TEST_OK;
+}
+
 static int run(void)
 {
 	CHECK(!test_windows());
@@ -276,6 +318,7 @@ static int run(void)
 	CHECK(!test_runs());
 	CHECK(!test_ranges());
 	CHECK(!test_rows());
+	CHECK(!test_fold());
 	return TEST_OK;
 }
 
