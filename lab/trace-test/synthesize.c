@@ -3,9 +3,13 @@
  * Makes a perf.data file with an Intel PT trace from a list of executed instructions, so
  * that the checkers can be tested without hardware or a model of it.
  *
- * usage: synthesize LIST INSTRUCTIONS PROGRAM... >FILE
+ * usage: synthesize [-p] LIST INSTRUCTIONS PROGRAM... >FILE
  *
  * LIST is step_list's output, INSTRUCTIONS that of "instructions PROGRAM...".
+ *
+ * With -p, perf can decode the file, too: it has the records that perf wants, a trace for
+ * each process, and a time for each indirect branch, which is the number of instructions
+ * before it and more.
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -17,10 +21,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PERF_RECORD_AUXTRACE_INFO	70
 #define PERF_RECORD_AUXTRACE	71
 #define FIRST_PID		1000
+#define FIRST_TIME		1000000
 #define EVENT_ID		1
 #define PSB_PERIOD		512	/* instructions, at least */
+#define MAX_PROCESSES		64
+
+/* Of perf's description of an Intel PT recording: util/intel-pt.h there */
+#define AUXTRACE_INTEL_PT	1
+#define PMU_TYPE		8
+#define CONFIG_PASS_THROUGH	(1ULL << 0)
+#define CONFIG_TSC		(1ULL << 10)
+#define CONFIG_NO_RET_COMPRESSION	(1ULL << 11)
+#define CONFIG_BRANCHES		(1ULL << 13)
 #define MAX_TNT			47
 
 #define die(fmt, ...) do {						\
@@ -40,8 +55,10 @@ static struct {
 	uint8_t trace[16 << 20];
 	uint64_t tnt, last_ip, clock;
 	unsigned int nr_tnt, since_psb;
-	char records[1 << 20];
+	char records[20 << 20];
 	size_t size;
+	bool for_perf;
+	uint64_t ends[MAX_PROCESSES];	/* of the processes' traces */
 } the;
 
 /* ---- instructions */
@@ -132,20 +149,20 @@ static void put_ip(enum pt_packet_type type, uint64_t ip)
 	put(packet);
 }
 
+static void put_tsc(void)
+{
+	struct pt_packet packet = { .type = ppt_tsc };
+
+	packet.payload.tsc.tsc = ++the.clock;
+	put(packet);
+}
+
 static void put_pgd(void)
 {
 	struct pt_packet packet = { .type = ppt_tip_pgd };
 
 	put_tnt();
 	packet.payload.ip.ipc = pt_ipc_suppressed;
-	put(packet);
-}
-
-static void put_tsc(void)
-{
-	struct pt_packet packet = { .type = ppt_tsc };
-
-	packet.payload.tsc.tsc = ++the.clock;
 	put(packet);
 }
 
@@ -173,6 +190,13 @@ static void begin(uint64_t ip)
 	put_ip(ppt_tip_pge, ip);
 }
 
+/* Before what comes next, but behind the conditional branches before it */
+static void put_time(void)
+{
+	put_tnt();
+	put_tsc();
+}
+
 /* Writes the packets of @it if the instruction at @next follows. */
 static void trace(const struct instruction *it, uint64_t next)
 {
@@ -190,6 +214,8 @@ static void trace(const struct instruction *it, uint64_t next)
 		the.last_ip = 0;
 		begin(next);
 	} else if (!strcmp(it->kind, "ret") || it->kind[0] == 'i') {
+		if (the.for_perf)
+			put_time();
 		put_ip(ppt_tip, next);
 		if (the.since_psb > PSB_PERIOD)
 			put_psb(next);
@@ -218,6 +244,16 @@ struct sample_id {
 	uint64_t identifier;
 };
 
+static struct sample_id id_of(unsigned int process)
+{
+	return (struct sample_id) {
+		.pid = FIRST_PID + process,
+		.tid = FIRST_PID + process,
+		.time = the.for_perf,
+		.identifier = EVENT_ID,
+	};
+}
+
 static void append_aux(unsigned int process, uint64_t from, uint64_t to)
 {
 	struct {
@@ -228,7 +264,7 @@ static void append_aux(unsigned int process, uint64_t from, uint64_t to)
 		.header = { .type = PERF_RECORD_AUX, .size = sizeof(record) },
 		.offset = from,
 		.size = to - from,
-		.id = { .pid = FIRST_PID + process, .tid = FIRST_PID + process, .identifier = EVENT_ID },
+		.id = id_of(process),
 	};
 
 	append(&record, sizeof(record));
@@ -253,8 +289,11 @@ static void append_mapping(const Elf64_Phdr *segment, const char *path)
 		.address = segment->p_vaddr,
 		.size = segment->p_memsz,
 		.file_offset = segment->p_offset,
-		.id.identifier = EVENT_ID,
+		.id = id_of(1),
 	};
+
+	if (the.for_perf)
+		record.pid = record.tid = FIRST_PID + 1;
 
 	if (!realpath(path, record.path))
 		die("%s: %s", path, strerror(errno));
@@ -279,6 +318,64 @@ static void append_program(const char *path)
 	fclose(f);
 }
 
+/* A process, which perf has to know of. Others begin as copies of the first. */
+static void append_process(unsigned int process, const char *path)
+{
+	const char *name = strrchr(path, '/');
+	struct {
+		struct perf_event_header header;
+		uint32_t pid, tid;
+		char name[16];
+		struct sample_id id;
+	} comm = {
+		.header = { .type = PERF_RECORD_COMM, .size = sizeof(comm) },
+		.pid = FIRST_PID + process,
+		.tid = FIRST_PID + process,
+		.id = id_of(process),
+	};
+	struct {
+		struct perf_event_header header;
+		uint32_t pid, ppid, tid, ptid;
+		uint64_t time;
+		struct sample_id id;
+	} fork = {
+		.header = { .type = PERF_RECORD_FORK, .size = sizeof(fork) },
+		.pid = FIRST_PID + process,
+		.tid = FIRST_PID + process,
+		.ppid = FIRST_PID + 1,
+		.ptid = FIRST_PID + 1,
+		.time = 1,
+		.id = id_of(process),
+	};
+
+	snprintf(comm.name, sizeof(comm.name), "%s", name ? name + 1 : path);
+	if (process > 1)
+		append(&fork, sizeof(fork));
+	else
+		append(&comm, sizeof(comm));
+}
+
+/* Times are those of the trace, without any conversion. */
+static void append_info(void)
+{
+	struct {
+		struct perf_event_header header;
+		uint32_t type, reserved;
+		uint64_t pmu_type, time_shift, time_mult, time_zero, user_time_zero, tsc_bit,
+			 no_ret_compression_bit, sched_switch, snapshot, per_cpu;
+	} record = {
+		.header = { .type = PERF_RECORD_AUXTRACE_INFO, .size = sizeof(record) },
+		.type = AUXTRACE_INTEL_PT,
+		.pmu_type = PMU_TYPE,
+		.time_mult = 1,
+		.user_time_zero = 1,
+		.tsc_bit = CONFIG_TSC,
+		.no_ret_compression_bit = CONFIG_NO_RET_COMPRESSION,
+	};
+
+	append(&record, sizeof(record));
+}
+
 static void append_auxtrace(uint64_t size)
 {
 	struct {
@@ -292,6 +389,28 @@ static void append_auxtrace(uint64_t size)
 	};
 
 	append(&record, sizeof(record));
+}
+
+/* With the trace, of each process that has one */
+static void append_traces(unsigned int processes)
+{
+	for (uint64_t i = 1, from = 0; i <= processes; from = the.ends[i++]) {
+		struct {
+			struct perf_event_header header;
+			uint64_t size, offset, reference;
+			uint32_t idx, tid, cpu, reserved;
+		} record = {
+			.header = { .type = PERF_RECORD_AUXTRACE, .size = sizeof(record) },
+			.size = the.ends[i] - from,
+			.reference = FIRST_TIME,
+			.idx = i,
+			.tid = FIRST_PID + i,
+			.cpu = -1,
+		};
+
+		append(&record, sizeof(record));
+		append(the.trace + from, record.size);
+	}
 }
 
 /* The attribute, and the place of its event's identifiers */
@@ -313,7 +432,7 @@ static void write_file(uint64_t trace_size)
 	struct attr_entry entry = {
 		.attr = {
 			.size = sizeof(entry.attr),
-			.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
+			.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
 				       PERF_SAMPLE_IDENTIFIER,
 			.sample_id_all = 1,
 		},
@@ -330,6 +449,11 @@ static void write_file(uint64_t trace_size)
 		.data_size = the.size + trace_size,
 	};
 
+	if (the.for_perf) {
+		entry.attr.type = PMU_TYPE;
+		entry.attr.config = CONFIG_PASS_THROUGH | CONFIG_TSC | CONFIG_BRANCHES;
+		entry.attr.exclude_kernel = 1;
+	}
 	fwrite(&header, sizeof(header), 1, stdout);
 	fwrite(&entry, sizeof(entry), 1, stdout);
 	fwrite(&id, sizeof(id), 1, stdout);
@@ -347,6 +471,22 @@ static uint64_t position(void)
 
 	pt_enc_get_offset(the.encoder, &offset);
 	return offset;
+}
+
+/* Returns where its trace ends, which began at @from. */
+static uint64_t end_process(unsigned int process, uint64_t from)
+{
+	uint64_t end;
+
+	if (the.for_perf)
+		put_time();
+	put_pgd();
+	end = position();
+	append_aux(process, from, end);
+	if (process >= MAX_PROCESSES)
+		die("too many processes");
+	the.ends[process] = end;
+	return end;
 }
 
 /* Returns the number of processes. */
@@ -370,18 +510,18 @@ static unsigned int trace_list(const char *path)
 			else
 				begin(it->address);
 			the.since_psb++;
+			the.clock += the.for_perf;
 			last = it;
 			continue;
 		}
 		if (processes++) {
-			put_pgd();
-			append_aux(processes - 1, from, position());
-			from = position();
+			from = end_process(processes - 1, from);
+			if (the.for_perf)
+				put_psb(0);
 		}
 		last = NULL;
 	}
-	put_pgd();
-	append_aux(processes, from, position());
+	end_process(processes, from);
 	fclose(f);
 	return processes;
 }
@@ -389,9 +529,14 @@ static unsigned int trace_list(const char *path)
 int main(int argc, char **argv)
 {
 	struct pt_config config;
+	unsigned int processes;
 
+	the.for_perf = argc > 1 && !strcmp(argv[1], "-p");
+	the.clock = the.for_perf ? FIRST_TIME : 0;
+	argc -= the.for_perf;
+	argv += the.for_perf;
 	if (argc < 4)
-		die("usage: synthesize LIST INSTRUCTIONS PROGRAM...");
+		die("usage: synthesize [-p] LIST INSTRUCTIONS PROGRAM...");
 
 	pt_config_init(&config);
 	config.begin = the.trace;
@@ -401,11 +546,22 @@ int main(int argc, char **argv)
 		die("out of memory");
 	pt_enc_sync_set(the.encoder, 0);
 
+	if (the.for_perf) {
+		append_info();
+		append_process(1, argv[3]);
+	}
 	for (int i = 3; i < argc; i++)
 		append_program(argv[i]);
 	read_code(argv[2]);
-	trace_list(argv[1]);
-	append_auxtrace(position());
-	write_file(position());
+	processes = trace_list(argv[1]);
+	for (unsigned int i = 2; the.for_perf && i <= processes; i++)
+		append_process(i, argv[3]);
+	if (the.for_perf) {
+		append_traces(processes);
+		write_file(0);
+	} else {
+		append_auxtrace(position());
+		write_file(position());
+	}
 	return 0;
 }
