@@ -23,11 +23,15 @@ struct sink {
 	unsigned char	record[RECORD_MAX];
 };
 
+#ifdef SINK_TAKE
+void sink_take(struct sink *sink, const void *record, unsigned int size);
+#else
 static inline void sink_take(struct sink *sink, const void *record, unsigned int size)
 {
 	memcpy(sink->record, record, size);
 	sink->records++;
 }
+#endif
 
 /**
  * struct ring - a way to hand records from many writers to one reader
@@ -35,6 +39,7 @@ static inline void sink_take(struct sink *sink, const void *record, unsigned int
  * @create: for so many writers, in so many bytes, for records of one size
  * @write: writer number @writer stores a record. Returns false if there is no room
  * @read: all that is there goes into the sink
+ * @tick: writer number @writer has a timer interrupt. May be NULL
  * @destroy: undoes @create
  *
  * What @create returns is the first argument of the others.
@@ -45,6 +50,7 @@ struct ring {
 	bool (*write)(void *ring, unsigned int writer, const void *record,
 		      unsigned int size);
 	void (*read)(void *ring, struct sink *sink);
+	void (*tick)(void *ring, unsigned int writer);
 	void (*destroy)(void *ring);
 };
 

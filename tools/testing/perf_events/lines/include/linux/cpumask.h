@@ -1,0 +1,2 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#define nr_cpu_ids	1024U
