@@ -51,7 +51,7 @@
  * driver's section, so window_begin() and window_end() don't nest. A driver whose own
  * interrupt is an NMI defers it in a pause and a resume. So it can't hand over the window
  * after window_end(), before the output is back. An AUX sample that comes then is empty,
- * as everywhere in a pause. One that was taken in the window has its data, even if the
+ * as everywhere in a pause. One that was taken in the window stays as it is, even if the
  * window is discarded.
  */
 #include <linux/export.h>

@@ -20,17 +20,15 @@
 #include "registers.h"
 #include "trace_model.h"
 
-#define TM_MAX_LEAF		(tm_config.hybrid ? 0x1a : 0x15)
-
 /* CPUID leaf 1 */
 #define TM_LEAF1_ECX		(BIT(2) /* DTES64 */ | BIT(15) /* PDCM */)
 #define TM_LEAF1_EDX		BIT(21)	/* DS */
 /* leaf 7, subleaf 0 */
 #define TM_LEAF7_EBX		BIT(25)	/* Intel PT */
-#define TM_LEAF7_EDX		(tm_config.hybrid ? BIT(15) : 0)
+#define TM_LEAF7_EDX		BIT(15)	/* hybrid */
 /* leaf 0x1a, EAX: core type */
-#define TM_CORE_BIG		(0x40U << 24)
 #define TM_CORE_SMALL		(0x20U << 24)
+#define TM_CORE_BIG		(0x40U << 24)
 /* leaf 0x80000007 */
 #define TM_INVARIANT_TSC	BIT(8)	/* EDX */
 
@@ -182,7 +180,10 @@ static void tm_leaf_pt(unsigned int subleaf, unsigned int *eax, unsigned int *eb
 static void tm_leaf_perfmon(unsigned int *eax, unsigned int *ebx, unsigned int *ecx,
 			    unsigned int *edx)
 {
-	/* The kernel takes that for the small cores: big ones have two counters more. */
+	/*
+	 * On a hybrid CPU, the kernel takes these numbers for small cores. It expects two
+	 * general counters and a fixed one more on big cores.
+	 */
 	union cpuid10_eax a = { .split = {
 		.version_id	= 2,
 		.num_counters	= tm_config.hybrid ? TM_GP - 2 : TM_GP,
@@ -211,12 +212,16 @@ static void tm_leaf_tsc(unsigned int *eax, unsigned int *ebx, unsigned int *ecx,
 	*ecx = *edx = 0;
 }
 
-static unsigned int tm_core_type(void)
+static unsigned int tm_max_leaf(void)
 {
-	if (!tm_config.hybrid)
-		return 0;
+	return tm_config.hybrid ? 0x1a : 0x15;
+}
 
-	return raw_smp_processor_id() & 1 ? TM_CORE_SMALL : TM_CORE_BIG;
+static void tm_leaf_hybrid(unsigned int *eax, unsigned int *ebx, unsigned int *ecx,
+			   unsigned int *edx)
+{
+	*eax = raw_smp_processor_id() & 1 ? TM_CORE_SMALL : TM_CORE_BIG;
+	*ebx = *ecx = *edx = 0;
 }
 
 static void notrace tm_hook_cpuid(unsigned int *eax, unsigned int *ebx,
@@ -228,7 +233,7 @@ static void notrace tm_hook_cpuid(unsigned int *eax, unsigned int *ebx,
 
 	switch (leaf) {
 	case 0:
-		*eax = max_t(unsigned int, *eax, TM_MAX_LEAF);
+		*eax = max(*eax, tm_max_leaf());
 		break;
 	case 1:
 		*ecx |= TM_LEAF1_ECX;
@@ -236,7 +241,7 @@ static void notrace tm_hook_cpuid(unsigned int *eax, unsigned int *ebx,
 		break;
 	case 7:
 		*ebx |= subleaf ? 0 : TM_LEAF7_EBX;
-		*edx |= subleaf ? 0 : TM_LEAF7_EDX;
+		*edx |= tm_config.hybrid && !subleaf ? TM_LEAF7_EDX : 0;
 		break;
 	case 0xa:
 		tm_leaf_perfmon(eax, ebx, ecx, edx);
@@ -247,17 +252,15 @@ static void notrace tm_hook_cpuid(unsigned int *eax, unsigned int *ebx,
 	case 0x15:
 		tm_leaf_tsc(eax, ebx, ecx, edx);
 		break;
-	case 0x1a:
-		*eax = tm_core_type();
-		*ebx = *ecx = *edx = 0;
-		break;
 	case 0x80000007:
 		*edx |= TM_INVARIANT_TSC;
 		break;
 	default:
 		/* A CPU answers leaves beyond its last one with the data of the last one. */
-		if (leaf > tm_native_max_leaf && leaf <= TM_MAX_LEAF)
+		if (leaf > tm_native_max_leaf && leaf <= tm_max_leaf())
 			*eax = *ebx = *ecx = *edx = 0;
+		if (leaf == 0x1a && tm_config.hybrid)
+			tm_leaf_hybrid(eax, ebx, ecx, edx);
 	}
 }
 

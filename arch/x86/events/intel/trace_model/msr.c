@@ -34,10 +34,11 @@ struct tm_access {
 #define TM_PEBS_CAPS		(BIT_ULL(6) | BIT_ULL(7) | 3ULL << 8)
 
 /* IA32_PEBS_ENABLE: the counters, and load latency, an event that never happens here */
+#define TM_PEBS_MASK		(GENMASK_ULL(TM_GP - 1, 0) | GENMASK_ULL(TM_GP + 31, 32))
+
 /* Big cores of a hybrid CPU: the kernel enables these, and nothing here counts with them. */
 #define TM_TOPDOWN		(BIT_ULL(INTEL_PMC_IDX_FIXED_SLOTS) |		\
 				 BIT_ULL(GLOBAL_CTRL_EN_PERF_METRICS))
-#define TM_PEBS_MASK		(GENMASK_ULL(TM_GP - 1, 0) | GENMASK_ULL(TM_GP + 31, 32))
 
 static u64 tm_fault(struct tm_cpu *cpu, const struct tm_access *access,
 		    enum tm_violation violation)
