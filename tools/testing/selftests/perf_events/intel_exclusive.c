@@ -142,12 +142,12 @@ static void two_events(struct __test_metadata *_metadata, pid_t pid, int cpu)
 	close(counter);
 }
 
-TEST_F(exclusive, of_a_task)
+TEST_F_TIMEOUT(exclusive, of_a_task, 120)
 {
 	two_events(_metadata, 0, -1);
 }
 
-TEST_F(exclusive, of_a_cpu)
+TEST_F_TIMEOUT(exclusive, of_a_cpu, 120)
 {
 	two_events(_metadata, -1, self->cpu);
 }
