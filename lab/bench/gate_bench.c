@@ -78,6 +78,11 @@ static void keeping_stop(struct perf_event *event, int flags)
 	perf_aux_window_end(event);
 }
 
+/* Asked for by the window before the first one that can be discarded */
+static void no_hand_over(struct irq_work *work)
+{
+}
+
 static struct pmu keeping_pmu = {
 	.capabilities	= PERF_PMU_CAP_AUX_PAUSE | PERF_PMU_CAP_AUX_DISCARD,
 	.start		= keeping_start,
@@ -357,6 +362,7 @@ static int __init gate_bench_init(void)
 	refcount_set(&mainline.rb.refcount, 1);
 	aux->rb = &mainline.rb;
 	aux->aux_action.level = &level;
+	aux->aux_keep.hand_over = IRQ_WORK_INIT_HARD(no_hand_over);
 	pauser->attr.aux_pause = 1;
 	resumer->attr.aux_resume = 1;
 	file = debugfs_create_file("gate_bench", 0400, NULL, NULL, &gate_bench_fops);
