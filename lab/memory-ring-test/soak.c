@@ -34,10 +34,17 @@
 #define SECOND	1000000000ULL
 #define PAGE	4096
 
+/*
+ * Tasks that may exist at a time. perf keeps the records of tasks that exist. Without the
+ * limit, there would be more of them the longer a busy CPU 1 takes to end them.
+ */
+#define MAX_TASKS	32
+
 static const char usage[] = "usage: soak RATE ROUNDS CGROUP-DIRECTORY [MODULE.ko]\n";
 static const char *cgroups, *module;
 static char work[] = "/tmp/soak.XXXXXX";
 static volatile sig_atomic_t ended;
+static unsigned int tasks;	/* not yet reaped */
 
 static void on_signal(int signal)
 {
@@ -62,18 +69,34 @@ static void move_to(int cpu)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
+/* Returns when the exec is done: true if there is a task. */
+static bool start(const char *path)
+{
+	pid_t pid = vfork();
+
+	if (!pid) {
+		execl(path, path, "end", NULL);
+		_exit(1);
+	}
+	if (pid < 0)
+		return false;
+	tasks++;
+	return true;
+}
+
+/* Reaps what has ended, and waits while there are more than @max tasks. */
+static void reap(unsigned int max)
+{
+	while (tasks && waitpid(-1, NULL, tasks > max ? 0 : WNOHANG) > 0)
+		tasks--;
+}
+
 /* Each returns true on success. */
 
 static bool make_task(unsigned int number)
 {
-	pid_t pid = vfork();
-
 	(void)number;
-	if (!pid) {
-		execl("/proc/self/exe", "soak", "end", NULL);
-		_exit(1);
-	}
-	return pid > 0;
+	return start("/proc/self/exe");
 }
 
 /* The program of the tasks */
@@ -121,21 +144,12 @@ static bool make_program(unsigned int number)
 static bool make_binary(unsigned int number)
 {
 	char path[64];
-	pid_t pid;
 
 	snprintf(path, sizeof(path), "%s/binary-%u", work, number);
 	/* a link: only the name has to be new */
 	if (link("first", path) && errno != ENOENT)
 		return false;
-	pid = vfork();
-	if (!pid) {
-		execl(path, path, "end", NULL);
-		_exit(1);
-	}
-	if (pid < 0)
-		return false;
-	/* the exec is done */
-	return !unlink(path);
+	return start(path) && !unlink(path);
 }
 
 static bool make_module(unsigned int number)
@@ -190,8 +204,7 @@ static void make_some_of_each(void)
 
 	for (i = 0; i < KINDS; i++)
 		make_some(&kinds[i]);
-	while (waitpid(-1, NULL, WNOHANG) > 0)
-		;
+	reap(MAX_TASKS);
 }
 
 /* Copies this program, to be linked under many names */
@@ -254,8 +267,7 @@ int main(int argc, char **argv)
 		until = (struct timespec){ .tv_sec = time / SECOND, .tv_nsec = time % SECOND };
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 	}
-	while (wait(NULL) > 0)
-		;
+	reap(0);
 	unlink("first");
 	rmdir(work);
 	report();
