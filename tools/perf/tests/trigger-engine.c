@@ -323,6 +323,130 @@ static int test_thread_ended(void)
 	return TEST_OK;
 }
 
+static void tell_of(struct trigger_engine *engine, unsigned int event, int pid, int tid,
+		    u64 time)
+{
+	struct trigger_occurrence what = {
+		.event = event, .pid = pid, .tid = tid, .time = time, .weight = 1,
+	};
+
+	trigger_engine__occurred(engine, &what);
+}
+
+/*
+ * A thread that isn't its process's first calls exec, and has the number of that one then:
+ * what it has left open isn't slow, but a call that returns is
+ */
+static int test_exec(void)
+{
+	struct trigger_engine *engine = engine_for(slow);
+
+	CHECK(engine);
+	tell_of(engine, IN, 5, 5, 1000);
+	tell_of(engine, IN, 5, 7, 1010);
+	tell_of(engine, IN, 5, 7, 1020);
+	tell_of(engine, IN, 6, 6, 1021);
+	tell_of(engine, TRIGGER_THREAD_ENDED, 5, 5, 1030);
+	tell_of(engine, TRIGGER_EXEC, 5, 5, 1040);
+	tell_of(engine, OUT, 5, 5, 1050);
+	/* Another thread has the number that is free now, and the new program calls, too */
+	tell_of(engine, IN, 9, 7, 1060);
+	tell_of(engine, OUT, 9, 7, 1070);
+	tell_of(engine, IN, 5, 5, 1080);
+	tell_of(engine, OUT, 5, 5, 1090);
+	tell_of(engine, OUT, 6, 6, 1100);
+	tell_of(engine, IN, 8, 8, 9000);
+	trigger_engine__finish(engine);
+	CHECK(!seen.nr);
+
+	/* The first of them, which never returns, ends with its thread */
+	tell_of(engine, OUT, 5, 5, 9010);
+	tell_of(engine, OUT, 5, 5, 9020);
+	trigger_engine__finish(engine);
+	CHECK(seen.nr == 1 && seen.fired[0].since == 1010 && seen.fired[0].value == 8000);
+	CHECK(!seen.fired[0].open);
+	trigger_engine__delete(engine);
+	return TEST_OK;
+}
+
+/* One that was too long by then has fired, and doesn't fire again when it returns */
+static int test_exec_late(void)
+{
+	struct trigger_engine *engine = engine_for(slow);
+
+	CHECK(engine);
+	tell_of(engine, IN, 5, 7, 1000);
+	tell_of(engine, IN, 5, 7, 1150);
+	tell_of(engine, TRIGGER_EXEC, 5, 5, 1200);
+	tell_of(engine, OUT, 5, 5, 1210);
+	tell_of(engine, OUT, 5, 5, 1300);
+	tell_of(engine, IN, 5, 5, 1310);
+	tell_of(engine, OUT, 5, 5, 1500);
+	trigger_engine__finish(engine);
+	CHECK(seen.nr == 2);
+	CHECK(seen.fired[0].open && seen.fired[0].since == 1000 && seen.fired[0].time == 1200);
+	CHECK(!seen.fired[1].open && seen.fired[1].since == 1310);
+	trigger_engine__delete(engine);
+	return TEST_OK;
+}
+
+/* Calls that a program left open by exec make room for others */
+static int test_exec_many(void)
+{
+	struct trigger_engine *engine = engine_for(slow);
+	unsigned int i;
+
+	CHECK(engine);
+	for (i = 0; i < CALLS_MAX; i++)
+		tell_of(engine, IN, 1, i + 1, 1000);
+	tell_of(engine, TRIGGER_EXEC, 1, 1, 1001);
+	for (i = 0; i < CALLS_MAX; i++)
+		tell_of(engine, IN, 2, CALLS_MAX + 1 + i, 1002);
+	for (i = 0; i < CALLS_MAX; i++)
+		tell_of(engine, OUT, 2, CALLS_MAX + 1 + i, 1200);
+	trigger_engine__finish(engine);
+	CHECK(seen.nr == CALLS_MAX);
+	trigger_engine__delete(engine);
+	return TEST_OK;
+}
+
+/* The user has asked for one CPU: what begins there counts, wherever it ends */
+static int test_elsewhere(void)
+{
+	static const char *const triggers[] = {
+		"slow:in..out,longer=100ns", "each:in", NULL
+	};
+	struct trigger_engine *engine = engine_for(triggers);
+	struct trigger_occurrence what = { .pid = 1, .tid = 1, .weight = 1, .elsewhere = true };
+
+	CHECK(engine);
+	/* It enters here, and calls and returns elsewhere */
+	tell(engine, IN, 1, 1000);
+	what.time = 1010;
+	what.event = IN;
+	trigger_engine__occurred(engine, &what);
+	what.time = 1020;
+	what.event = OUT;
+	trigger_engine__occurred(engine, &what);
+	what.time = 1050;
+	trigger_engine__occurred(engine, &what);
+	/* Then it enters elsewhere: too long, and open */
+	what.time = 2000;
+	what.event = IN;
+	trigger_engine__occurred(engine, &what);
+	tell(engine, OUT, 1, 2200);
+	what.time = 3000;
+	trigger_engine__occurred(engine, &what);
+	tell(engine, IN, 2, 9000);
+	tell(engine, IN, 3, 9200);
+	trigger_engine__finish(engine);
+	CHECK(trigger_engine__nr_fired(trigger_engine__find(engine, "each")) == 3);
+	CHECK(trigger_engine__nr_fired(trigger_engine__find(engine, "slow")) == 1);
+	CHECK(seen.nr == 4 && seen.fired[3].tid == 2 && seen.fired[3].open);
+	trigger_engine__delete(engine);
+	return TEST_OK;
+}
+
 /* All idle threads have the number 0, and threads that are gone have none */
 static int test_no_thread(void)
 {
@@ -866,6 +990,10 @@ static int test__trigger_engine(struct test_suite *test __maybe_unused,
 	CHECK(!test_open_alone());
 	CHECK(!test_many_open());
 	CHECK(!test_more_open());
+	CHECK(!test_exec());
+	CHECK(!test_exec_late());
+	CHECK(!test_exec_many());
+	CHECK(!test_elsewhere());
 	CHECK(!test_no_thread());
 	CHECK(!test_two_triggers());
 	CHECK(!test_lost());

@@ -3,39 +3,47 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <linux/hash.h>
+#include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/zalloc.h>
 #include "trigger-calls.h"
 
 #define BITS	12
 
-/* @node: in its thread's bucket, the newest first. @age: in one of the lists below. */
+/* A call may become overdue; it is; it never will, because its program was replaced */
+enum call_state {
+	CALL_OPEN,
+	CALL_OVERDUE,
+	CALL_EXECED,
+	NR_STATES,
+};
+
+/* @node: in its thread's bucket, the newest first. @age: in the list of its state. */
 struct call {
 	struct hlist_node		node;
 	struct list_head		age;
 	u64				thread;
 	struct trigger_occurrence	entry;
-	bool				overdue;
+	enum call_state			state;
 };
 
-/* @open, @overdue: all calls, the oldest first. @nr, @nr_overdue: how many are in each. */
+/* @all: the calls in each state, the oldest first. @nr: how many. */
 struct trigger_calls {
 	struct hlist_head	buckets[1 << BITS];
-	struct list_head	open;
-	struct list_head	overdue;
-	unsigned int		nr;
-	unsigned int		nr_overdue;
+	struct list_head	all[NR_STATES];
+	unsigned int		nr[NR_STATES];
 	u64			nr_forgotten;
 };
 
 struct trigger_calls *trigger_calls__new(void)
 {
 	struct trigger_calls *calls = zalloc(sizeof(*calls));
+	int state;
 
 	if (!calls)
 		return NULL;
-	INIT_LIST_HEAD(&calls->open);
-	INIT_LIST_HEAD(&calls->overdue);
+	for (state = 0; state < NR_STATES; state++)
+		INIT_LIST_HEAD(&calls->all[state]);
 	return calls;
 }
 
@@ -62,23 +70,32 @@ static void forget(struct trigger_calls *calls, struct call *call)
 {
 	hlist_del(&call->node);
 	list_del(&call->age);
-	if (call->overdue)
-		calls->nr_overdue--;
-	else
-		calls->nr--;
+	calls->nr[call->state]--;
 	free(call);
 }
 
+static struct call *oldest(const struct trigger_calls *calls, enum call_state state)
+{
+	return list_first_entry_or_null(&calls->all[state], struct call, age);
+}
+
+static void set_state(struct trigger_calls *calls, struct call *call, enum call_state state)
+{
+	list_move_tail(&call->age, &calls->all[state]);
+	calls->nr[call->state]--;
+	calls->nr[state]++;
+	call->state = state;
+}
+
+/* First go those whose returns are of no interest, then those that may have none */
 static void make_room(struct trigger_calls *calls)
 {
-	if (calls->nr + calls->nr_overdue < CALLS_MAX)
+	struct call *call = oldest(calls, CALL_OVERDUE);
+
+	if (calls->nr[CALL_OPEN] + calls->nr[CALL_OVERDUE] + calls->nr[CALL_EXECED] < CALLS_MAX)
 		return;
-	if (calls->nr_overdue) {
-		forget(calls, list_first_entry(&calls->overdue, struct call, age));
-		return;
-	}
-	forget(calls, list_first_entry(&calls->open, struct call, age));
-	calls->nr_forgotten++;
+	calls->nr_forgotten += !call;
+	forget(calls, call ?: oldest(calls, CALL_EXECED) ?: oldest(calls, CALL_OPEN));
 }
 
 int trigger_calls__enter(struct trigger_calls *calls, const struct trigger_occurrence *entry)
@@ -90,24 +107,24 @@ int trigger_calls__enter(struct trigger_calls *calls, const struct trigger_occur
 	make_room(calls);
 	call->thread = thread_of(entry);
 	call->entry = *entry;
-	call->overdue = false;
+	call->state = CALL_OPEN;
 	hlist_add_head(&call->node, bucket(calls, call->thread));
-	list_add_tail(&call->age, &calls->open);
-	calls->nr++;
+	list_add_tail(&call->age, &calls->all[CALL_OPEN]);
+	calls->nr[CALL_OPEN]++;
 	return 0;
 }
 
 bool trigger_calls__leave(struct trigger_calls *calls, const struct trigger_occurrence *exit,
-			  u64 *since)
+			  struct trigger_occurrence *entry)
 {
 	u64 thread = thread_of(exit);
 	struct call *call;
 
 	hlist_for_each_entry(call, bucket(calls, thread), node) {
 		if (call->thread == thread) {
-			bool overdue = call->overdue;
+			bool overdue = call->state == CALL_OVERDUE;
 
-			*since = call->entry.time;
+			*entry = call->entry;
 			forget(calls, call);
 			return !overdue;
 		}
@@ -117,17 +134,11 @@ bool trigger_calls__leave(struct trigger_calls *calls, const struct trigger_occu
 
 const struct trigger_occurrence *trigger_calls__overdue(struct trigger_calls *calls, u64 time)
 {
-	struct call *call;
+	struct call *call = oldest(calls, CALL_OPEN);
 
-	if (list_empty(&calls->open))
+	if (!call || call->entry.time >= time)
 		return NULL;
-	call = list_first_entry(&calls->open, struct call, age);
-	if (call->entry.time >= time)
-		return NULL;
-	list_move_tail(&call->age, &calls->overdue);
-	call->overdue = true;
-	calls->nr--;
-	calls->nr_overdue++;
+	set_state(calls, call, CALL_OVERDUE);
 	return &call->entry;
 }
 
@@ -144,19 +155,51 @@ void trigger_calls__end_thread(struct trigger_calls *calls,
 	}
 }
 
+static void give_to(struct trigger_calls *calls, struct call *call, u64 thread)
+{
+	if (call->thread == thread)
+		return;
+	hlist_del(&call->node);
+	call->thread = thread;
+	hlist_add_head(&call->node, bucket(calls, thread));
+}
+
+/*
+ * All other threads of the process have ended, and so have their calls: what is left is of
+ * the one that has called exec. The oldest come first, so the newest is found first.
+ */
+void trigger_calls__exec(struct trigger_calls *calls, const struct trigger_occurrence *exec)
+{
+	static const enum call_state by_age[] = { CALL_EXECED, CALL_OVERDUE, CALL_OPEN };
+	u64 thread = thread_of(exec);
+	struct call *call, *next;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(by_age); i++) {
+		list_for_each_entry_safe(call, next, &calls->all[by_age[i]], age) {
+			if (call->entry.pid != exec->pid)
+				continue;
+			give_to(calls, call, thread);
+			if (call->state == CALL_OPEN)
+				set_state(calls, call, CALL_EXECED);
+		}
+	}
+}
+
 void trigger_calls__clear(struct trigger_calls *calls)
 {
 	struct call *call, *next;
+	int state;
 
-	list_for_each_entry_safe(call, next, &calls->open, age)
-		forget(calls, call);
-	list_for_each_entry_safe(call, next, &calls->overdue, age)
-		forget(calls, call);
+	for (state = 0; state < NR_STATES; state++) {
+		list_for_each_entry_safe(call, next, &calls->all[state], age)
+			forget(calls, call);
+	}
 }
 
 unsigned int trigger_calls__nr(const struct trigger_calls *calls)
 {
-	return calls->nr;
+	return calls->nr[CALL_OPEN];
 }
 
 u64 trigger_calls__nr_forgotten(const struct trigger_calls *calls)

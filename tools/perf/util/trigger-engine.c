@@ -20,7 +20,7 @@ struct watched {
 	u64			nr_fired;
 };
 
-#define NO_EVENT	(~0U - 2)
+#define NO_EVENT	(~0U - 3)
 
 /* @nr keeps the order of those with the same time */
 struct pending {
@@ -222,15 +222,15 @@ static void forget_calls(struct trigger_engine *engine)
 static void leave(struct trigger_engine *engine, struct watched *watched,
 		  const struct trigger_occurrence *what)
 {
-	u64 since;
+	struct trigger_occurrence entry;
 
 	/* An exit before the entry: the clock was set back, and nobody has noticed yet */
-	if (!trigger_calls__leave(watched->calls, what, &since) || what->time < since ||
-	    what->time - since <= watched->trigger.longer)
+	if (!trigger_calls__leave(watched->calls, what, &entry) || entry.elsewhere ||
+	    what->time < entry.time || what->time - entry.time <= watched->trigger.longer)
 		return;
 	fire(engine, watched, &(struct trigger_firing){
-		.trigger = &watched->trigger, .last = *what, .since = since,
-		.value = what->time - since,
+		.trigger = &watched->trigger, .last = *what, .since = entry.time,
+		.value = what->time - entry.time,
 	});
 }
 
@@ -247,6 +247,8 @@ static void fire_overdue_of(struct trigger_engine *engine, struct watched *watch
 			.value = time - entry->time, .open = true,
 		};
 
+		if (entry->elsewhere)
+			continue;
 		firing.last.time = time;
 		fire(engine, watched, &firing);
 	}
@@ -273,12 +275,26 @@ static void end_thread(struct trigger_engine *engine, const struct trigger_occur
 	}
 }
 
+/* Its thread has another number from now on */
+static void exec(struct trigger_engine *engine, const struct trigger_occurrence *what)
+{
+	unsigned int i;
+
+	fire_overdue(engine, what->time);
+	for (i = 0; i < engine->nr_watched; i++) {
+		if (engine->watched[i].calls)
+			trigger_calls__exec(engine->watched[i].calls, what);
+	}
+}
+
 /* Those that have fired it once don't count for the next time */
 static void count(struct trigger_engine *engine, struct watched *watched,
 		  const struct trigger_occurrence *what)
 {
 	struct trigger_window *window = &watched->window;
 
+	if (what->elsewhere)
+		return;
 	if (trigger_window__add(window, what->time, what->weight, watched->trigger.within))
 		return;
 	if (window->sum < watched->trigger.count)
@@ -290,7 +306,10 @@ static void count(struct trigger_engine *engine, struct watched *watched,
 	trigger_window__clear(window);
 }
 
-/* The kernel has no number any more for a thread that ends, but a negative one: no calls */
+/*
+ * The kernel has no number any more for a thread that ends, and perf none for those outside
+ * of its PID namespace, but a negative one: no calls
+ */
 static void occurred(struct trigger_engine *engine, struct watched *watched,
 		     const struct trigger_occurrence *what)
 {
@@ -311,6 +330,9 @@ static void process(struct trigger_engine *engine, const struct trigger_occurren
 	switch (what->event) {
 	case TRIGGER_THREAD_ENDED:
 		end_thread(engine, what);
+		break;
+	case TRIGGER_EXEC:
+		exec(engine, what);
 		break;
 	case TRIGGER_LOST:
 		engine->stats.losses++;

@@ -99,15 +99,14 @@ static int test_bounded(void)
 {
 	size_t before = __sanitizer_get_current_allocated_bytes();
 	struct trigger_calls *calls = trigger_calls__new();
-	struct trigger_occurrence entry = { .tid = 1 };
+	struct trigger_occurrence entry = { .tid = 1 }, since;
 	unsigned int i;
-	u64 since;
 
 	CHECK(calls);
 	for (i = 0; i < 2 * CALLS_MAX; i++) {
 		entry.time = i;
 		CHECK(!trigger_calls__enter(calls, &entry));
-		CHECK(trigger_calls__leave(calls, &entry, &since) && since == i);
+		CHECK(trigger_calls__leave(calls, &entry, &since) && since.time == i);
 	}
 	for (i = 0; i < 2 * CALLS_MAX; i++) {
 		CHECK(!trigger_calls__enter(calls, &entry));
