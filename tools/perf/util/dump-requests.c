@@ -9,14 +9,26 @@
 #include <unistd.h>
 #include <sys/timerfd.h>
 #include <linux/kernel.h>
+#include <linux/sizes.h>
 #include <linux/types.h>
 #include "dump-requests.h"
 #include "evlist.h"
+#include "time-utils.h"
 
-/* @request.label points into @strings, and @request.why behind it */
+/* The header has at most this many bytes of reasons for dumps, and one line more */
+#define LINES_MAX	((size_t)SZ_64K)
+
+/*
+ * @request.label points into @strings, and @request.why behind it. It is the @nr_label-th of
+ * its label in the list, of those that want no answer; @more of them were only counted.
+ * @tries: dumps for it that have failed.
+ */
 struct named {
 	struct list_head	node;
 	struct dump_request	request;
+	unsigned int		nr_label;
+	unsigned int		more;
+	unsigned int		tries;
 	char			strings[];
 };
 
@@ -42,6 +54,7 @@ int dump_requests__init(struct dump_requests *requests, unsigned int interval)
 	};
 	INIT_LIST_HEAD(&requests->named);
 	INIT_LIST_HEAD(&requests->running);
+	INIT_LIST_HEAD(&requests->failed);
 	err = make_wakeup(requests);
 	if (err || !interval)
 		return err;
@@ -71,6 +84,7 @@ void dump_requests__exit(struct dump_requests *requests)
 		close(requests->timer);
 	free_requests(&requests->named);
 	free_requests(&requests->running);
+	free_requests(&requests->failed);
 }
 
 void dump_requests__wake_up(struct dump_requests *requests)
@@ -116,6 +130,9 @@ static struct named *copy_request(const struct dump_request *request)
 	if (!named)
 		return NULL;
 	named->request = *request;
+	named->nr_label = 0;
+	named->more = 0;
+	named->tries = 0;
 	named->request.label = memcpy(named->strings, request->label, label);
 	named->request.why = memcpy(named->strings + label, request->why, why);
 	return named;
@@ -126,14 +143,46 @@ static void set_nr_named(struct dump_requests *requests, unsigned int nr)
 	__atomic_store_n(&requests->nr_named, nr, __ATOMIC_RELEASE);
 }
 
+/* The last one of that label in @list; in a storm of requests it is one of the last of all */
+static struct named *last_of(struct list_head *list, const char *label)
+{
+	struct named *named;
+
+	list_for_each_entry_reverse(named, list, node) {
+		if (!named->request.answer && !strcmp(named->request.label, label))
+			return named;
+	}
+	return NULL;
+}
+
+/* If @list has enough of its label, return the last one of them, which counts it */
+static struct named *counted_by(struct list_head *list, const struct dump_request *request)
+{
+	struct named *last = request->answer ? NULL : last_of(list, request->label);
+
+	return last && last->nr_label >= DUMP_REQUESTS_MAX ? last : NULL;
+}
+
+static void append(struct list_head *list, struct named *named)
+{
+	struct named *last = NULL;
+
+	if (!named->request.answer)
+		last = last_of(list, named->request.label);
+	named->nr_label = last ? last->nr_label + 1 : 1;
+	list_add_tail(&named->node, list);
+}
+
 void dump_requests__add_named(struct dump_requests *requests, struct evlist *evlist,
 			      const struct dump_request *request)
 {
-	bool keep = request->answer || requests->nr_named < DUMP_REQUESTS_MAX;
-	struct named *named = keep ? copy_request(request) : NULL;
+	struct named *last = counted_by(&requests->named, request);
+	struct named *named = last ? NULL : copy_request(request);
 
-	if (named)
-		list_add_tail(&named->node, &requests->named);
+	if (last)
+		last->more++;
+	else if (named)
+		append(&requests->named, named);
 	else if (request->answer)
 		evlist__ctlfd_answer(evlist, EVLIST_CTL_CMD_NACK_TAG, strerror(ENOMEM));
 	set_nr_named(requests, requests->nr_named + 1);
@@ -143,38 +192,40 @@ void dump_requests__add_named(struct dump_requests *requests, struct evlist *evl
 bool dump_requests__any(const struct dump_requests *requests)
 {
 	return __atomic_load_n(&requests->signalled, __ATOMIC_ACQUIRE) ||
-	       __atomic_load_n(&requests->nr_named, __ATOMIC_ACQUIRE);
+	       __atomic_load_n(&requests->nr_named, __ATOMIC_ACQUIRE) ||
+	       (requests->retry_at && rdclock() >= requests->retry_at);
+}
+
+/* Move all requests of a list */
+static void move_all(struct list_head *to, struct list_head *from)
+{
+	struct named *named, *last, *tmp;
+
+	list_for_each_entry_safe(named, tmp, from, node) {
+		list_del_init(&named->node);
+		last = counted_by(to, &named->request);
+		if (last) {
+			last->more += 1 + named->more;
+			free(named);
+		} else {
+			append(to, named);
+		}
+	}
 }
 
 void dump_requests__take(struct dump_requests *requests)
 {
 	requests->by_signal = __atomic_exchange_n(&requests->signalled, false, __ATOMIC_ACQUIRE);
-	requests->nr_running = 0;
+	move_all(&requests->running, &requests->failed);
+	requests->nr_running = requests->nr_failed;
+	requests->nr_failed = 0;
+	requests->retry_at = 0;
 	dump_requests__take_more(requests);
-}
-
-static unsigned int length(const struct list_head *list)
-{
-	const struct list_head *node;
-	unsigned int nr = 0;
-
-	list_for_each(node, list)
-		nr++;
-	return nr;
 }
 
 void dump_requests__take_more(struct dump_requests *requests)
 {
-	unsigned int nr = length(&requests->running);
-	struct named *named, *tmp;
-
-	list_for_each_entry_safe(named, tmp, &requests->named, node) {
-		list_del_init(&named->node);
-		if (nr++ < DUMP_REQUESTS_MAX || named->request.answer)
-			list_add_tail(&named->node, &requests->running);
-		else
-			free(named);
-	}
+	move_all(&requests->running, &requests->named);
 	requests->nr_running += requests->nr_named;
 	set_nr_named(requests, 0);
 }
@@ -219,15 +270,33 @@ u64 dump_requests__span(const struct dump_requests *requests)
 }
 
 /* Those that were only counted */
-static int say_more(const struct dump_requests *requests, unsigned int said,
+static int say_more(unsigned int nr, const char *label,
 		    int (*say)(void *arg, const char *why), void *arg)
 {
-	char text[64];
+	char *text;
+	int err;
 
-	if (said == requests->nr_running)
+	if (!nr)
 		return 0;
-	snprintf(text, sizeof(text), "%u more", requests->nr_running - said);
-	return say(arg, text);
+	if (asprintf(&text, "%u more%s%s", nr, *label ? " of " : "", label) < 0)
+		return -ENOMEM;
+	err = say(arg, text);
+	free(text);
+	return err;
+}
+
+static int say_one(const struct named *named, int (*say)(void *arg, const char *why), void *arg)
+{
+	char *text;
+	int err;
+
+	if (!named->tries)
+		return say(arg, named->request.why);
+	if (asprintf(&text, "%s (try %u)", named->request.why, named->tries + 1) < 0)
+		return -ENOMEM;
+	err = say(arg, text);
+	free(text);
+	return err;
 }
 
 int dump_requests__reasons(const struct dump_requests *requests,
@@ -240,11 +309,35 @@ int dump_requests__reasons(const struct dump_requests *requests,
 	if (requests->by_signal)
 		err = say(arg, "signal SIGUSR2");
 	list_for_each_entry(named, &requests->running, node) {
-		if (!err)
-			err = say(arg, named->request.why);
-		said++;
+		err = err ?: say_one(named, say, arg);
+		err = err ?: say_more(named->more, named->request.label, say, arg);
+		said += 1 + named->more;
 	}
-	return err ?: say_more(requests, said, say, arg);
+	/* There was no memory for these */
+	return err ?: say_more(requests->nr_running - said, "", say, arg);
+}
+
+/* The newest of them, as many as there is room for. They begin with a whole line. */
+static const char *newest_lines(const char *text)
+{
+	size_t len = strlen(text);
+	const char *line;
+
+	if (len <= LINES_MAX)
+		return text;
+	line = strchr(text + len - LINES_MAX, '\n');
+	return line ? line + 1 : "";
+}
+
+int dump_requests__add_line(char **text, const char *line)
+{
+	char *longer;
+
+	if (asprintf(&longer, "%s%s\n", *text ? newest_lines(*text) : "", line) < 0)
+		return -ENOMEM;
+	free(*text);
+	*text = longer;
+	return 0;
 }
 
 static void answer(struct evlist *evlist, const struct dump_request *request, const char *file,
@@ -272,6 +365,57 @@ void dump_requests__answer(struct dump_requests *requests, struct evlist *evlist
 	free_requests(&requests->running);
 	requests->nr_running = 0;
 	requests->by_signal = false;
+}
+
+void dump_requests__fail(struct dump_requests *requests, struct evlist *evlist,
+			 const char *reason)
+{
+	struct named *named, *tmp;
+
+	list_for_each_entry_safe(named, tmp, &requests->running, node) {
+		if (!named->request.answer)
+			continue;
+		answer(evlist, &named->request, NULL, reason);
+		list_del_init(&named->node);
+		free(named);
+		requests->nr_running--;
+	}
+	requests->by_signal = false;
+}
+
+void dump_requests__keep(struct dump_requests *requests, bool retry)
+{
+	bool again = retry && dump_requests__retries(requests);
+	struct named *named;
+
+	list_for_each_entry(named, &requests->running, node)
+		named->tries++;
+	move_all(&requests->failed, &requests->running);
+	requests->nr_failed = requests->nr_running;
+	requests->nr_running = 0;
+	requests->retry_at = again ? rdclock() + DUMP_RETRY_NS : 0;
+}
+
+bool dump_requests__retries(const struct dump_requests *requests)
+{
+	struct named *named;
+
+	list_for_each_entry(named, &requests->running, node) {
+		if (!named->request.answer && named->tries + 1 < DUMP_TRIES)
+			return true;
+	}
+	return false;
+}
+
+bool dump_requests__kept(const struct dump_requests *requests)
+{
+	return !list_empty(&requests->failed);
+}
+
+void dump_requests__retry_now(struct dump_requests *requests)
+{
+	if (dump_requests__kept(requests))
+		requests->retry_at = 1;
 }
 
 void dump_requests__refuse(struct dump_requests *requests, struct evlist *evlist)

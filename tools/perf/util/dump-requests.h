@@ -9,15 +9,25 @@
  * while a dump is made, or before the interval is over, are served by the next dump. A
  * request on the control descriptor is answered when the dump has succeeded or failed.
  * The dump tells why it was made, so a request can bring its reason.
+ *
+ * Who wants no answer doesn't learn of a failure, and can't ask again. So such requests are
+ * kept then: the dump is tried again, DUMP_TRIES times in all, DUMP_RETRY_NS after each
+ * other, and every other dump has them, too. Who makes them calls dump_requests__any() at
+ * intervals anyway, so there is no timer for that.
  */
 #include <linux/list.h>
+#include <linux/time64.h>
 #include <linux/types.h>
 #include <stdbool.h>
 
 struct evlist;
 
-/* When so many wait for a dump, those that want no answer are only counted */
-#define DUMP_REQUESTS_MAX	64
+/* When so many of a label wait for a dump, those that want no answer are only counted */
+#define DUMP_REQUESTS_MAX	64U
+
+/* If the disk is full, somebody may be making room */
+#define DUMP_TRIES		5U
+#define DUMP_RETRY_NS		(3 * NSEC_PER_SEC)
 
 /**
  * struct dump_request - A request that says more than a signal does
@@ -42,6 +52,9 @@ struct dump_request {
  * @nr_named:	the number of these, and of those that were only counted
  * @running:	likewise of the dump that is being made
  * @nr_running:	ditto
+ * @failed:	those of dumps that have failed; later dumps try them again
+ * @nr_failed:	ditto
+ * @retry_at:	then a dump is due for these, by rdclock(); 0: only with other requests
  * @by_signal:	a signal has requested that one, too
  * @interval:	minimum from the beginning of a dump to that of the next, in seconds, 0: none
  * @timer:	expires when the interval is over, -1: there is none
@@ -55,6 +68,9 @@ struct dump_requests {
 	unsigned int		nr_named;
 	struct list_head	running;
 	unsigned int		nr_running;
+	struct list_head	failed;
+	unsigned int		nr_failed;
+	u64			retry_at;
 	bool			by_signal;
 	unsigned int		interval;
 	int			timer;
@@ -94,9 +110,25 @@ u64 dump_requests__span(const struct dump_requests *requests);
 /* Say why: each reason that a request has. Non-zero from @say: stop, and return that. */
 int dump_requests__reasons(const struct dump_requests *requests,
 			   int (*say)(void *arg, const char *why), void *arg);
+/*
+ * Add a line to @text, of which there are at most as many bytes as a header has room for:
+ * the oldest lines go. Return 0 or -ENOMEM.
+ */
+int dump_requests__add_line(char **text, const char *line);
 /* Answer the requests taken: "ack FILE LABEL", or "nack REASON" if @reason isn't NULL */
 void dump_requests__answer(struct dump_requests *requests, struct evlist *evlist,
 			   const char *file, const char *reason);
+/* The dump has failed: "nack REASON" for those of the requests taken that want an answer */
+void dump_requests__fail(struct dump_requests *requests, struct evlist *evlist,
+			 const char *reason);
+/* Keep the others. @retry: ask for a dump by themselves, unless there were enough tries. */
+void dump_requests__keep(struct dump_requests *requests, bool retry);
+/* Will dump_requests__keep() ask for another try, if the dump of the requests taken fails? */
+bool dump_requests__retries(const struct dump_requests *requests);
+/* Are there any kept ones? */
+bool dump_requests__kept(const struct dump_requests *requests);
+/* There won't be a later dump: try those that are kept now */
+void dump_requests__retry_now(struct dump_requests *requests);
 /* Answer all requests not taken with "nack": there won't be a dump for them */
 void dump_requests__refuse(struct dump_requests *requests, struct evlist *evlist);
 

@@ -30,9 +30,9 @@ const char *ring_dump__reason(const struct ring_dump *dump)
 }
 
 /* Would the same records into the same file fail again? */
-static bool is_lasting(int err)
+bool ring_dump__is_lasting(const struct ring_dump *dump)
 {
-	switch (err) {
+	switch (dump->err) {
 	case -EINVAL:
 	case -ESTALE:
 	case -EFBIG:
@@ -50,8 +50,10 @@ static const char *consequence(struct ring_dump *dump)
 
 	if (dump->app.broken)
 		return "; no other dump can follow, so recording ends";
-	if (dump->last || is_lasting(dump->err) || (ending && !ring_dump__at_exit(dump)))
+	if (dump->last || ring_dump__is_lasting(dump) || (ending && !ring_dump__at_exit(dump)))
 		return "";
+	if (dump_requests__retries(&dump->requests))
+		return "; its records are kept, to try it again in some seconds";
 	return "; its records are kept for the next dump";
 }
 

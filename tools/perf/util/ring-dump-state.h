@@ -124,6 +124,8 @@ int ring_dump__write(struct ring_dump *dump);
 const char *ring_dump__output_name(const struct ring_dump *dump);
 /* The file or pipe that has the dump */
 const char *ring_dump__place(const struct ring_dump *dump);
+/* Would the same records into the same file fail again? */
+bool ring_dump__is_lasting(const struct ring_dump *dump);
 /* Why the dump has failed */
 const char *ring_dump__reason(const struct ring_dump *dump);
 /* Say that the dump has succeeded, and why it was made, or that it has failed */

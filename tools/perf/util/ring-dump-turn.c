@@ -39,8 +39,11 @@ static enum dump_state get_state(struct ring_dump *dump)
 
 static void acknowledge(struct ring_dump *dump)
 {
-	dump_requests__answer(&dump->requests, dump->evlist, ring_dump__place(dump),
-			      dump->err ? ring_dump__reason(dump) : NULL);
+	if (dump->err)
+		dump_requests__fail(&dump->requests, dump->evlist, ring_dump__reason(dump));
+	else
+		dump_requests__answer(&dump->requests, dump->evlist, ring_dump__place(dump),
+				      NULL);
 }
 
 /* Return the memory for build-ids and copies to the system until the next dump */
@@ -104,6 +107,7 @@ static int end_dump(struct ring_dump *dump, bool ok)
 		err = dump->err ?: memory_ring__release(dump->ring);
 	} else {
 		err = memory_ring__give_back(dump->ring);
+		dump_requests__keep(&dump->requests, !ring_dump__is_lasting(dump));
 	}
 	dump->state = DUMP_IDLE;
 	if (err)
@@ -123,7 +127,8 @@ static int reap(struct ring_dump *dump)
 
 bool ring_dump__at_exit(const struct ring_dump *dump)
 {
-	return dump_requests__any(&dump->requests) || dump->opts.on_exit;
+	return dump_requests__any(&dump->requests) || dump_requests__kept(&dump->requests) ||
+	       dump->opts.on_exit;
 }
 
 static bool is_enough(const struct ring_dump *dump)
@@ -131,12 +136,25 @@ static bool is_enough(const struct ring_dump *dump)
 	return dump->opts.max_dumps && dump->nr >= dump->opts.max_dumps;
 }
 
+static const char too_many[] = "there were as many dumps as --max-dumps allows";
+
 static void refuse(struct ring_dump *dump)
 {
 	dump_requests__take(&dump->requests);
 	dump->nr_refused += dump_requests__nr(&dump->requests);
-	dump_requests__answer(&dump->requests, dump->evlist, NULL,
-			      "there were as many dumps as --max-dumps allows");
+	dump_requests__answer(&dump->requests, dump->evlist, NULL, too_many);
+}
+
+/* The dump that is being made is the last one, unless it fails */
+const char *ring_dump__refuses(struct ring_dump *dump)
+{
+	enum dump_state state = get_state(dump);
+	unsigned int nr = dump->nr + (state == DUMP_RUNNING || state == DUMP_DONE);
+
+	if (!dump->opts.max_dumps || nr < dump->opts.max_dumps)
+		return NULL;
+	dump->nr_refused++;
+	return too_many;
 }
 
 /* Is it too early for the dump that is requested? */
@@ -299,6 +317,7 @@ int ring_dump__finish(struct ring_dump *dump, bool failed)
 	err = wait_for_dump(dump);
 	if (err == -ECANCELED)
 		return err;
+	dump_requests__retry_now(&dump->requests);
 	if (!err && !dump->app.broken)
 		err = last_dump(dump, failed);
 	if (err == -ECANCELED)

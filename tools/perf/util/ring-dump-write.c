@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/kernel.h>
-#include <linux/sizes.h>
 #include <linux/zalloc.h>
 #include "auxtrace.h"
 #include "data.h"
@@ -14,9 +13,6 @@
 #include "ring-dump.h"
 #include "ring-dump-state.h"
 #include "session.h"
-
-/* The header has at most this many bytes of reasons for dumps, and one line more */
-#define REASONS_MAX	((size_t)SZ_64K)
 
 static int mark_build_id(void *arg, const union perf_event *event)
 {
@@ -275,30 +271,12 @@ static int scan_taken(struct ring_dump *dump)
 	return err;
 }
 
-/* Of so many bytes of reasons at most. They begin with a whole line. */
-static const char *newest_lines(const char *text)
-{
-	size_t len = strlen(text);
-	const char *line;
-
-	if (len <= REASONS_MAX)
-		return text;
-	line = strchr(text + len - REASONS_MAX, '\n');
-	return line ? line + 1 : "";
-}
-
 /* The header says why each dump in the file was made */
 static int note_reason(void *arg, const char *why)
 {
 	struct ring_dump *dump = arg;
-	char **dumps = &dump->session->header.env.dumps;
-	char *text;
 
-	if (asprintf(&text, "%s%s\n", *dumps ? newest_lines(*dumps) : "", why) < 0)
-		return -ENOMEM;
-	free(*dumps);
-	*dumps = text;
-	return 0;
+	return dump_requests__add_line(&dump->session->header.env.dumps, why);
 }
 
 static int note_reasons(struct ring_dump *dump)

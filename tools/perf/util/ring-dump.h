@@ -124,6 +124,8 @@ int ring_dump__add_auxtrace(struct ring_dump *dump, const union perf_event *even
 void ring_dump__request(struct ring_dump *dump);
 /* Request a dump that tells why it was made */
 void ring_dump__request_named(struct ring_dump *dump, const struct dump_request *request);
+/* A program wants to request one: why not, which is counted then, or NULL */
+const char *ring_dump__refuses(struct ring_dump *dump);
 /*
  * Request a dump as 'snapshot [TIME] [LABEL]' does, and acknowledge it on the control fifo
  * when it is complete, with the name of the file and the label
