@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Events that ask for a dump of perf record -M; see dump-triggers.h */
+/* Events that ask for a dump of perf record -M, or a snapshot of -S; see dump-triggers.h */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <linux/kernel.h>
 #include <linux/time64.h>
 #include <linux/zalloc.h>
+#include <perf/cpumap.h>
 #include <perf/event.h>
 #include "debug.h"
 #include "dump-requests.h"
@@ -19,8 +21,10 @@
 #include "evsel.h"
 #include "evsel_config.h"
 #include "ring-dump.h"
+#include "target.h"
 #include "time-utils.h"
 #include "trigger-engine.h"
+#include "trigger-snapshot.h"
 #include "trigger-socket.h"
 
 /*
@@ -37,10 +41,21 @@ struct watched_evsel {
 	unsigned int	event;
 };
 
+/* The number of the initial PID namespace: PROC_PID_INIT_INO */
+#define INIT_PID_NS	0xEFFFFFFC
+
+/*
+ * @dump: NULL: @snapshot is used instead. @cpus: those that the user has asked for, NULL: all.
+ * @in_namespace: perf is in a PID namespace, and @nr_outside events were of threads outside.
+ */
 struct dump_triggers {
 	struct trigger_engine	*engine;
 	struct ring_dump	*dump;
+	struct trigger_snapshot	*snapshot;
 	struct evlist		*evlist;
+	struct perf_cpu_map	*cpus;
+	bool			in_namespace;
+	u64			nr_outside;
 	struct watched_evsel	*evsels;
 	unsigned int		nr_evsels;
 	int			timer;
@@ -76,7 +91,10 @@ static void print_why(char *buf, size_t size, const struct trigger_firing *firin
 			       firing->trigger->condition);
 
 	len += print_value(buf + len, size - len, firing);
-	len += scnprintf(buf + len, size - len, ", thread %d/%d", last->pid, last->tid);
+	if (last->tid >= 0)
+		len += scnprintf(buf + len, size - len, ", thread %d/%d", last->pid, last->tid);
+	else
+		len += scnprintf(buf + len, size - len, ", thread without a number");
 	if (last->cpu >= 0)
 		len += scnprintf(buf + len, size - len, " on CPU %d", last->cpu);
 	len += scnprintf(buf + len, size - len, " at ");
@@ -87,15 +105,22 @@ static void print_why(char *buf, size_t size, const struct trigger_firing *firin
 	}
 }
 
+static void request(struct dump_triggers *triggers, const char *name, const char *why)
+{
+	struct dump_request request = { .label = name, .why = why };
+
+	if (triggers->dump)
+		ring_dump__request_named(triggers->dump, &request);
+	else
+		trigger_snapshot__request(triggers->snapshot, &request);
+}
+
 static void on_fired(void *priv, const struct trigger_firing *firing)
 {
-	struct dump_triggers *triggers = priv;
 	char why[1024];
 
 	print_why(why, sizeof(why), firing);
-	ring_dump__request_named(triggers->dump, &(struct dump_request){
-		.label = firing->trigger->name, .why = why,
-	});
+	request(priv, firing->trigger->name, why);
 }
 
 /* The time by the events' clock, if it is known: -k */
@@ -115,18 +140,21 @@ static const char *on_asked(void *priv, const char *name, const struct ucred *pe
 {
 	struct dump_triggers *triggers = priv;
 	const struct dump_trigger *trigger = trigger_engine__find(triggers->engine, name);
+	const char *refusal;
 	char why[256];
 	size_t len;
 
 	if (!trigger || trigger->event)
 		return "there is no such trigger for the socket";
+	refusal = triggers->dump ? ring_dump__refuses(triggers->dump) :
+		  trigger_snapshot__refuses(triggers->snapshot);
+	if (refusal)
+		return refusal;
 	trigger_engine__asked(trigger);
 	len = scnprintf(why, sizeof(why), "trigger %s: %s: process %d of user %u", name,
 			trigger->condition, peer->pid, peer->uid);
 	print_now(why + len, sizeof(why) - len, triggers->evlist);
-	ring_dump__request_named(triggers->dump, &(struct dump_request){
-		.label = name, .why = why,
-	});
+	request(triggers, name, why);
 	return NULL;
 }
 
@@ -185,6 +213,10 @@ void dump_triggers__delete(struct dump_triggers *triggers)
 	trigger_socket__delete(triggers->socket);
 	trigger_socket_opts__exit(&triggers->socket_opts);
 	trigger_engine__delete(triggers->engine);
+	if (triggers->snapshot)
+		trigger_snapshot__exit(triggers->snapshot);
+	free(triggers->snapshot);
+	perf_cpu_map__put(triggers->cpus);
 	free(triggers->evsels);
 	free(triggers);
 }
@@ -283,17 +315,84 @@ static int open_socket(struct dump_triggers *triggers)
 	return triggers->socket ? 0 : -EINVAL;
 }
 
-int dump_triggers__prepare(struct dump_triggers *triggers, struct evlist *evlist,
-			   struct ring_dump *dump)
+/* Where the user's CPUs are not all, a thread can leave them in a call */
+static int record_everywhere(struct evsel *evsel)
 {
-	const char *name;
+	if (evsel__leader(evsel) != evsel || evsel->core.nr_members > 1) {
+		pr_err("Trigger event %s is in a group, so it can't be recorded on all CPUs, as a pair needs with -C\n",
+		       evsel__name(evsel));
+		return -EINVAL;
+	}
+	evsel->core.system_wide = true;
+	return 0;
+}
+
+static bool is_of_pair(const struct dump_triggers *triggers, const char *event)
+{
+	const struct dump_trigger *trigger;
+	unsigned int i;
+
+	for (i = 0; (trigger = trigger_engine__trigger(triggers->engine, i)); i++) {
+		if (trigger->exit && (!strcmp(trigger->event, event) ||
+				      !strcmp(trigger->exit, event)))
+			return true;
+	}
+	return false;
+}
+
+static int record_pairs_everywhere(struct dump_triggers *triggers, const char *cpu_list)
+{
 	unsigned int i;
 	int err = 0;
 
+	if (!cpu_list)
+		return 0;
+	triggers->cpus = perf_cpu_map__new(cpu_list);
+	if (!triggers->cpus) {
+		pr_err("Invalid list of CPUs '%s'\n", cpu_list);
+		return -EINVAL;
+	}
+	for (i = 0; !err && i < triggers->nr_evsels; i++) {
+		struct watched_evsel *watched = &triggers->evsels[i];
+
+		if (is_of_pair(triggers, trigger_engine__event(triggers->engine, watched->event)))
+			err = record_everywhere(watched->evsel);
+	}
+	return err;
+}
+
+/* Then all threads outside of it have the number 0, as idle threads have */
+static bool is_in_namespace(void)
+{
+	struct stat st;
+
+	return !stat("/proc/self/ns/pid", &st) && st.st_ino != INIT_PID_NS;
+}
+
+static int prepare_snapshots(struct dump_triggers *triggers, const struct ring_dump_opts *opts)
+{
+	triggers->snapshot = malloc(sizeof(*triggers->snapshot));
+	if (!triggers->snapshot) {
+		pr_err("Not enough memory for triggers\n");
+		return -ENOMEM;
+	}
+	return trigger_snapshot__init(triggers->snapshot, opts->interval, opts->max_dumps);
+}
+
+int dump_triggers__prepare(struct dump_triggers *triggers, struct evlist *evlist,
+			   const struct target *target, struct ring_dump *dump,
+			   const struct ring_dump_opts *opts)
+{
+	const char *name;
+	unsigned int i;
+	int err = dump ? 0 : prepare_snapshots(triggers, opts);
+
 	triggers->evlist = evlist;
 	triggers->dump = dump;
+	triggers->in_namespace = is_in_namespace();
 	for (i = 0; !err && (name = trigger_engine__event(triggers->engine, i)); i++)
 		err = watch_all(triggers, name, i);
+	err = err ?: record_pairs_everywhere(triggers, target->cpu_list);
 	err = err ?: open_socket(triggers);
 	return err ?: start_timer(triggers);
 }
@@ -301,6 +400,21 @@ int dump_triggers__prepare(struct dump_triggers *triggers, struct evlist *evlist
 int dump_triggers__poll(const struct dump_triggers *triggers)
 {
 	return evlist__add_wakeup_eventfd(triggers->evlist, triggers->timer);
+}
+
+/* A negative number is none: which thread it is isn't known */
+static int thread_of(struct dump_triggers *triggers, const struct perf_sample *sample)
+{
+	if (sample->tid || !triggers->in_namespace)
+		return sample->tid;
+	triggers->nr_outside++;
+	return -1;
+}
+
+static bool is_elsewhere(const struct dump_triggers *triggers, unsigned int cpu)
+{
+	return triggers->cpus &&
+	       !perf_cpu_map__has(triggers->cpus, (struct perf_cpu){ .cpu = cpu });
 }
 
 static int process_sample(struct dump_triggers *triggers, union perf_event *event)
@@ -316,8 +430,22 @@ static int process_sample(struct dump_triggers *triggers, union perf_event *even
 	if (i == triggers->nr_evsels || evsel__parse_sample(evsel, event, &sample))
 		return 0;
 	return trigger_engine__occurred(triggers->engine, &(struct trigger_occurrence){
-		.event = triggers->evsels[i].event, .pid = sample.pid, .tid = sample.tid,
-		.cpu = sample.cpu, .time = sample.time, .weight = sample.period,
+		.event = triggers->evsels[i].event, .pid = sample.pid,
+		.tid = thread_of(triggers, &sample), .cpu = sample.cpu, .time = sample.time,
+		.weight = sample.period, .elsewhere = is_elsewhere(triggers, sample.cpu),
+	});
+}
+
+static int process_comm(struct dump_triggers *triggers, union perf_event *event)
+{
+	u64 time;
+
+	if (!(event->header.misc & PERF_RECORD_MISC_COMM_EXEC) ||
+	    evlist__parse_sample_timestamp(triggers->evlist, event, &time))
+		return 0;
+	return trigger_engine__occurred(triggers->engine, &(struct trigger_occurrence){
+		.event = TRIGGER_EXEC, .pid = event->comm.pid, .tid = event->comm.tid,
+		.cpu = -1, .time = time,
 	});
 }
 
@@ -348,6 +476,9 @@ static void process_record(struct dump_triggers *triggers, union perf_event *eve
 	switch (event->header.type) {
 	case PERF_RECORD_SAMPLE:
 		err = process_sample(triggers, event);
+		break;
+	case PERF_RECORD_COMM:
+		err = process_comm(triggers, event);
 		break;
 	case PERF_RECORD_EXIT:
 		err = process_exit(triggers, event);
@@ -414,6 +545,11 @@ void dump_triggers__end_round(struct dump_triggers *triggers)
 		pr_debug("Failed to read the timer of triggers: %m\n");
 }
 
+bool dump_triggers__wants_snapshot(struct dump_triggers *triggers, bool at_exit, char **why)
+{
+	return triggers->snapshot && trigger_snapshot__due(triggers->snapshot, at_exit, why);
+}
+
 void dump_triggers__finish(struct dump_triggers *triggers)
 {
 	trigger_engine__finish(triggers->engine);
@@ -448,6 +584,12 @@ void dump_triggers__print_stats(const struct dump_triggers *triggers)
 		fprintf(stderr, "[ perf record: Triggers have missed the ends of %" PRIu64
 				" calls, with %" PRIu64 " losses by the kernel ]\n",
 			stats.forgotten, stats.losses);
+	if (triggers->nr_outside)
+		fprintf(stderr, "[ perf record: Triggers have ignored %" PRIu64
+				" events of threads outside of perf's PID namespace in pairs ]\n",
+			triggers->nr_outside);
+	if (triggers->snapshot)
+		trigger_snapshot__print_stats(triggers->snapshot);
 	if (triggers->socket)
 		print_socket_stats(triggers->socket);
 }
