@@ -222,6 +222,23 @@ test_socket() {
 	echo "A program that asks [Success]"
 }
 
+dumped() {
+	grep -q 'Because of trigger app' "$dir/log"
+}
+
+# After the last dump a program is told that there is none
+test_socket_enough() {
+	has_perl "A program that asks too late" || return
+	start -e cpu-clock --trigger app:socket --trigger-socket "$socket" --max-dumps 1
+	if ! wait_for 10 test -S "$socket" || ! answers '^ack app$' app || ! wait_for 10 dumped ||
+	   ! answers '^nack .*--max-dumps' app || ! stop || ! fired app 1 ||
+	   ! grep -q ' 1 requests came after --max-dumps' "$dir/log"; then
+		fail "A program that asks too late" "$(cat "$dir/answer")"
+		return
+	fi
+	echo "A program that asks too late [Success]"
+}
+
 # Who may not write to the file may not ask
 test_socket_rights() {
 	has_perl "A program that may not ask" || return
@@ -372,8 +389,9 @@ test_refused() {
 		refused 'needs longer=TIME' -M 1M --trigger 'x:cpu-clock..b' &&
 		refused 'is not a time' -M 1M --trigger 'x:cpu-clock,count=2,within=1' &&
 		refused 'another one called' -M 1M --trigger 'x:cpu-clock' --trigger x:cpu-clock &&
-		refused 'need -M' --trigger 'x:cpu-clock' &&
-		refused 'need -M' --trigger-socket "$socket" &&
+		refused 'need -M or -S' --trigger 'x:cpu-clock' &&
+		refused 'need -M or -S' --trigger-socket "$socket" &&
+		refused 'used with --aio' -S --trigger 'x:cpu-clock' --aio &&
 		refused 'add --trigger-socket' -M 1M --trigger 'x:socket' &&
 		refused 'add --trigger-socket' -M 1M --trigger 'x:socket' \
 			--trigger-socket "$socket" --no-trigger-socket &&
@@ -407,6 +425,7 @@ test_other_cpu
 test_storm
 test_names
 test_socket
+test_socket_enough
 test_socket_rights
 test_socket_silent
 test_socket_sessions
