@@ -89,6 +89,7 @@ void perf_aux_action_free(struct perf_event *event);
 void perf_aux_level_adopt(struct perf_event *event, struct perf_aux_level *level);
 bool perf_aux_action_match(struct perf_event *aux);
 bool perf_group_has_aux_action(struct perf_event *leader);
+bool perf_aux_level_change(struct perf_aux_level *level, bool paused);
 void perf_aux_action_follow(struct perf_event *event);
 void perf_aux_gate(struct perf_event *gate);
 

@@ -209,6 +209,30 @@ static void aux_level_request(struct perf_aux_level *level, bool paused)
 NOKPROBE_SYMBOL(aux_level_request);
 
 /**
+ * perf_aux_level_change - request another level, unless it is requested already
+ * @level: level of an AUX area event
+ * @paused: the level that is wanted
+ *
+ * Then perf_aux_action_follow() has to be called on the CPU where the event is active. A
+ * gate in an NMI may request the same level meanwhile: then there is nothing left to change.
+ *
+ * Context: any.
+ * Return: true if the other level was requested right before.
+ */
+bool perf_aux_level_change(struct perf_aux_level *level, bool paused)
+{
+	unsigned long old;
+
+	do {
+		old = READ_ONCE(level->request);
+		if (aux_paused(old) == paused)
+			return false;
+	} while (cmpxchg(&level->request, old, perf_aux_next_request(old, paused)) != old);
+
+	return true;
+}
+
+/**
  * perf_aux_action_follow - bring a trace in line with a request that was just stored
  * @event: AUX area event
  *

@@ -39,6 +39,10 @@
  * A gate stores its request in perf_event::aux_action as always, and a driver doesn't
  * resume an event that is stopped. So a gate can't end the pause. The ->start() at the end
  * of the pause finds the level that the last gate asked for.
+ *
+ * A trace that only pauses, to keep what led to an event, has no gate that resumes it. Its
+ * reader can resume it as a gate does (argument 2). That is a request like any other: the
+ * next gate counts, and of a gate at the same time one or the other is the last.
  */
 #include <linux/lockdep.h>
 #include <linux/perf_event.h>
@@ -46,25 +50,47 @@
 #include "aux_pause.h"
 #include "aux_total.h"
 
+/* Arguments of the ioctl */
+enum {
+	AUX_USER_RESUME,
+	AUX_USER_PAUSE,
+	AUX_USER_RESUME_GATED,	/* also what gates have paused */
+};
+
+/* A child that is being inherited meanwhile begins at a level of its own. */
+static void aux_resume_gated(struct perf_event *event)
+{
+	struct perf_event *child;
+
+	mutex_lock(&event->child_mutex);
+	perf_aux_level_change(event->aux_action.level, false);
+	list_for_each_entry(child, &event->child_list, child_list)
+		perf_aux_level_change(child->aux_action.level, false);
+	mutex_unlock(&event->child_mutex);
+}
+
 /**
  * perf_aux_set_user_paused - note that user space pauses or resumes an AUX area event
  * @event: event that user space has opened
- * @pause: argument of the ioctl: 1 pause, 0 resume
+ * @how: argument of the ioctl: 1 pause, 0 resume, 2 resume, also what gates have paused
  *
  * Then perf_aux_follow_user() has to be called for @event and for each of its children.
  *
- * Context: holds the mutex of the event's context.
- * Return: 0, -EOPNOTSUPP (the PMU has no AUX area), -EINVAL (another argument).
+ * Context: may sleep. Holds the mutex of the event's context.
+ * Return: 0, -EOPNOTSUPP (the PMU has no AUX area; 2, but windows belong to the threads
+ * that open them), -EINVAL (another argument).
  */
-int perf_aux_set_user_paused(struct perf_event *event, unsigned long pause)
+int perf_aux_set_user_paused(struct perf_event *event, unsigned long how)
 {
-	if (!has_aux(event))
+	if (!has_aux(event) || (how == AUX_USER_RESUME_GATED && event->aux_action.threads))
 		return -EOPNOTSUPP;
 
-	if (pause > 1)
+	if (how > AUX_USER_RESUME_GATED)
 		return -EINVAL;
 
-	WRITE_ONCE(event->aux_user_paused, pause);
+	if (how == AUX_USER_RESUME_GATED)
+		aux_resume_gated(event);
+	WRITE_ONCE(event->aux_user_paused, how == AUX_USER_PAUSE);
 
 	return 0;
 }
@@ -87,7 +113,7 @@ static void aux_publish_paused(struct perf_event *event)
 }
 
 /**
- * perf_aux_follow_user - stop an event that user space has paused, or start it again
+ * perf_aux_follow_user - make an event follow what user space has asked for
  * @event: the event, or a child of it
  *
  * Context: interrupts disabled. On the CPU of @event if it is active, and holding the
@@ -105,6 +131,8 @@ void perf_aux_follow_user(struct perf_event *event)
 	if (perf_aux_may_start(event)) {
 		if (was_stopped)
 			event->pmu->start(event, 0);
+		else
+			perf_aux_action_follow(event);
 		return;
 	}
 

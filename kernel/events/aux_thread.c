@@ -118,20 +118,6 @@ static bool aux_is_paused(unsigned long request)
 	return request & PERF_AUX_PAUSED;
 }
 
-/* Request another level, as a gate does. A gate may do the same in an NMI: then it's done. */
-static bool aux_level_change(struct perf_aux_level *level, bool paused)
-{
-	unsigned long old;
-
-	do {
-		old = READ_ONCE(level->request);
-		if (aux_is_paused(old) == paused)
-			return false;
-	} while (cmpxchg(&level->request, old, perf_aux_next_request(old, paused)) != old);
-
-	return true;
-}
-
 /*
  * Pause or resume in the middle of a window: the driver's calls neither end nor begin one,
  * see aux_keep.c. The same goes for a gate in an NMI meanwhile: its window is kept, but isn't
@@ -145,7 +131,7 @@ static bool aux_thread_set(struct perf_event *event, bool paused)
 
 	WRITE_ONCE(event->aux_keep.continues, true);
 	barrier();
-	changed = aux_level_change(event->aux_action.level, paused);
+	changed = perf_aux_level_change(event->aux_action.level, paused);
 	if (changed)
 		perf_aux_action_follow(event);
 	barrier();
@@ -155,7 +141,7 @@ static bool aux_thread_set(struct perf_event *event, bool paused)
 }
 
 /*
- * Whether the window is open is decided by the exchange in aux_level_change(): a gate in
+ * Whether the window is open is decided by the exchange in perf_aux_level_change(): a gate in
  * an NMI before it counts, and one after it acts for the thread that comes.
  */
 static void aux_thread_leaves(struct perf_event *event, struct task_struct *task, bool ends)

@@ -72,7 +72,14 @@ bool auxtrace_mmap__window(const struct auxtrace_mmap *mm, struct aux_window *wi
 	return true;
 }
 
-static int evsel__pause_aux(struct evsel *evsel, unsigned long pause)
+/* Arguments of the ioctl */
+enum pause_aux {
+	AUX_RESUME,
+	AUX_PAUSE,
+	AUX_RESUME_GATED,	/* also what gates have paused */
+};
+
+static int evsel__pause_aux(struct evsel *evsel, unsigned long how)
 {
 	struct xyarray *fds = evsel->core.fd;
 	int x, y, fd;
@@ -83,7 +90,7 @@ static int evsel__pause_aux(struct evsel *evsel, unsigned long pause)
 	for (x = 0; x < xyarray__max_x(fds); x++) {
 		for (y = 0; y < xyarray__max_y(fds); y++) {
 			fd = *(int *)xyarray__entry(fds, x, y);
-			if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_PAUSE_AUX, pause))
+			if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_PAUSE_AUX, how))
 				return -1;
 		}
 	}
@@ -91,15 +98,62 @@ static int evsel__pause_aux(struct evsel *evsel, unsigned long pause)
 	return 0;
 }
 
-int evlist__pause_aux(struct evlist *evlist, bool pause)
+/* Gates that only pause keep what led to an event, for the snapshot that comes next. */
+static bool evsel__is_only_paused(struct evsel *aux)
+{
+	bool paused = false;
+	struct evsel *evsel;
+
+	if (aux->core.attr.aux_start_paused)
+		return false;
+
+	evlist__for_each_entry(aux->evlist, evsel) {
+		if (evsel__leader(evsel) != aux)
+			continue;
+		if (evsel->core.attr.aux_resume)
+			return false;
+		paused |= evsel->core.attr.aux_pause;
+	}
+
+	return paused;
+}
+
+static int evsel__resume_aux(struct evsel *evsel)
+{
+	return evsel__pause_aux(evsel, evsel__is_only_paused(evsel) ? AUX_RESUME_GATED :
+								      AUX_RESUME);
+}
+
+int evlist__resume_aux(struct evlist *evlist)
 {
 	struct evsel *evsel;
 
 	evlist__for_each_entry(evlist, evsel) {
-		if (!evsel->needs_auxtrace_mmap || !evsel__pause_aux(evsel, pause))
+		if (evsel->needs_auxtrace_mmap && evsel__resume_aux(evsel))
+			return -1;
+	}
+
+	return 0;
+}
+
+static void evlist__undo_pause(struct evlist *evlist)
+{
+	struct evsel *evsel;
+
+	evlist__for_each_entry(evlist, evsel) {
+		if (evsel->needs_auxtrace_mmap)
+			evsel__pause_aux(evsel, AUX_RESUME);
+	}
+}
+
+int evlist__pause_aux(struct evlist *evlist)
+{
+	struct evsel *evsel;
+
+	evlist__for_each_entry(evlist, evsel) {
+		if (!evsel->needs_auxtrace_mmap || !evsel__pause_aux(evsel, AUX_PAUSE))
 			continue;
-		if (pause)
-			evlist__pause_aux(evlist, false);
+		evlist__undo_pause(evlist);
 		return -1;
 	}
 

@@ -52,15 +52,25 @@ void aux_window__cut(struct aux_window *window, u64 len, u64 limit, unsigned int
 bool auxtrace_mmap__window(const struct auxtrace_mmap *mm, struct aux_window *window);
 
 /**
- * evlist__pause_aux - pause or resume all AUX area events where they run
+ * evlist__pause_aux - pause all AUX area events where they run
  * @evlist: its AUX area events
- * @pause: pause, or resume
  *
  * Unlike disabled ones they stay scheduled, and so do the events of their groups. Safe
  * in a signal handler.
  *
- * Return: 0; -1 if the kernel can't. Then all of them are resumed.
+ * Return: 0; -1 if the kernel can't. Then none of them is paused.
  */
-int evlist__pause_aux(struct evlist *evlist, bool pause);
+int evlist__pause_aux(struct evlist *evlist);
+
+/**
+ * evlist__resume_aux - resume all AUX area events that are paused
+ * @evlist: its AUX area events
+ *
+ * A trace that events pause, and that no event resumes, is resumed even if such an event
+ * has paused it. It would end there otherwise.
+ *
+ * Return: 0; -1 on failure.
+ */
+int evlist__resume_aux(struct evlist *evlist);
 
 #endif /* __PERF_AUX_WINDOW_H */

@@ -198,7 +198,7 @@ static bool call_ioctl(const uint64_t *arg)
 		attr.flags ^= value & ATTR_DISABLED;
 		return !ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr);
 	case REQ_PAUSE_AUX:
-		return !ioctl(fd, IOC_PAUSE_AUX, value % 3);
+		return !ioctl(fd, IOC_PAUSE_AUX, value % 4);
 	case REQ_KEEP_AUX:
 		longer = value % 4 * 50000;
 		return !ioctl(fd, IOC_KEEP_AUX, &longer);

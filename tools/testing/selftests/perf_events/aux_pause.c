@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "aux_control.h"
@@ -50,6 +51,9 @@ FIXTURE_SETUP(aux_pause)
 	self->spec.aux_pages = AUX_PAGES;
 	self->spec.period = PERIOD;
 	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
+	paused = mmap(NULL, sizeof(*paused), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(paused, MAP_FAILED);
 }
 
 FIXTURE_TEARDOWN(aux_pause)
@@ -60,6 +64,7 @@ FIXTURE_TEARDOWN(aux_pause)
 	}
 	if (self->go >= 0)
 		close(self->go);
+	munmap(paused, sizeof(*paused));
 	aux_trace_free(&self->trace);
 	aux_group_close(&self->group);
 }
@@ -138,7 +143,25 @@ TEST_F(aux_pause, on_another_cpu)
 		pause_and_resume(_metadata, &self->trace, &self->group);
 }
 
-/* A child that begins when told to, and then runs on @cpu, or sleeps at times. */
+static const char pause_first = 'p';
+static bool *paused;	/* written by the child */
+
+static bool has_paused(void)
+{
+	__u64 end = clock_ns() + 10000000000ULL;
+
+	while (!__atomic_load_n(paused, __ATOMIC_ACQUIRE)) {
+		if (clock_ns() > end)
+			return false;
+	}
+
+	return true;
+}
+
+/*
+ * A child that begins when told to, and then runs on @cpu, or sleeps at times. Told
+ * pause_first, it calls what a gate may be at.
+ */
 static pid_t start_child(int *go, int cpu, bool sleeps)
 {
 	int fd[2];
@@ -148,6 +171,7 @@ static pid_t start_child(int *go, int cpu, bool sleeps)
 	if (pipe(fd))
 		return -1;
 
+	*paused = false;
 	pid = fork();
 	if (pid) {
 		close(fd[0]);
@@ -157,6 +181,10 @@ static pid_t start_child(int *go, int cpu, bool sleeps)
 	close(fd[1]);
 	pin_to_cpu(cpu);
 	while (read(fd[0], &c, 1) == 1) {
+		if (c == pause_first) {
+			soft_pause();
+			__atomic_store_n(paused, true, __ATOMIC_RELEASE);
+		}
 		spin_ns(100 * PERIOD);
 		while (!sleeps)
 			;
@@ -395,6 +423,98 @@ TEST_F(aux_pause, gates)
 	EXPECT_EQ(act.pending, 0);
 }
 
+/*
+ * A trace that its gates only pause: the resume of user space leaves it paused, but for the
+ * one that resumes what gates have paused. That works for an event of another CPU, too.
+ */
+static void resume_what_gates_paused(struct __test_metadata *_metadata,
+				     struct aux_group *group, int cpu)
+{
+	struct aux_actions act;
+	__u64 total;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		bool user_paused = i & 1;
+
+		ASSERT_EQ(user_paused ? set_paused(group, 1) : 0, 0);
+		ASSERT_EQ(pin_to_cpu(cpu), 0);
+		ASSERT_EQ(nmi_fire(1, TAG_PAUSE), 0);
+		ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
+		ASSERT_EQ(set_paused(group, 0), 0);
+		total = total_of(group);
+		spin_ns(20 * PERIOD);
+		EXPECT_EQ(total_of(group), total);
+
+		ASSERT_EQ(user_paused ? set_paused(group, 1) : 0, 0);
+		ASSERT_EQ(set_paused(group, 2), 0);
+		EXPECT_TRUE(total_reaches(group, total + 10 * PACKET_SIZE));
+		/* Nothing is left to resume */
+		ASSERT_EQ(set_paused(group, 2), 0);
+		ASSERT_EQ(aux_actions_read(group, &act), 0);
+		EXPECT_EQ(act.requested, 2 * (i + 1));
+		EXPECT_EQ(act.pending, 0);
+		EXPECT_EQ(act.paused, 0);
+	}
+}
+
+TEST_F(aux_pause, gates_that_only_pause)
+{
+	attr_nmi(&self->spec.pause, 0, TAG_PAUSE);
+	open_and_enable(_metadata, &self->group, &self->spec);
+	resume_what_gates_paused(_metadata, &self->group, nth_cpu(0));
+}
+
+TEST_F(aux_pause, gates_that_only_pause_on_another_cpu)
+{
+	self->spec.cpu = self->other_cpu;
+	if (self->spec.cpu < 0)
+		SKIP(return, "needs two CPUs");
+
+	attr_nmi(&self->spec.pause, 0, TAG_PAUSE);
+	open_and_enable(_metadata, &self->group, &self->spec);
+	resume_what_gates_paused(_metadata, &self->group, self->other_cpu);
+}
+
+/*
+ * A child has a level of its own. User space resumes it from another CPU, while the child
+ * runs and while it sleeps.
+ */
+TEST_F(aux_pause, child_whose_gate_only_pauses)
+{
+	__u64 total;
+	int i;
+
+	if (self->other_cpu < 0 || !has_soft_places())
+		SKIP(return, "needs two CPUs and tracepoints of system calls");
+
+	self->spec.pid = 0;
+	self->spec.inherit = true;
+	ASSERT_EQ(attr_tracepoint(&self->spec.pause, AT_PAUSE), 0);
+	open_and_enable(_metadata, &self->group, &self->spec);
+	ASSERT_EQ(pin_to_cpu(self->other_cpu), 0);
+	for (i = 0; i < 2; i++) {
+		self->child = start_child(&self->go, nth_cpu(0), i);
+		ASSERT_GT(self->child, 0);
+		ASSERT_TRUE(sleeps(self->child));
+		ASSERT_EQ(write(self->go, &pause_first, 1), 1);
+		ASSERT_TRUE(i ? ran(self->go, self->child) : has_paused());
+		total = total_of(&self->group);
+		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		spin_ns(20 * PERIOD);
+		EXPECT_EQ(total_of(&self->group), total);
+
+		ASSERT_EQ(set_paused(&self->group, 2), 0);
+		ASSERT_EQ(write(self->go, "", 1), 1);
+		EXPECT_TRUE(total_reaches(&self->group, total + 50 * PACKET_SIZE));
+		kill(self->child, SIGKILL);
+		waitpid(self->child, NULL, 0);
+		self->child = 0;
+		close(self->go);
+		self->go = -1;
+	}
+}
+
 /* NMI gates all the time on the event's CPU, user space on another */
 TEST_F(aux_pause, gate_storm)
 {
@@ -472,7 +592,7 @@ TEST_F(aux_pause, errors)
 	int fd;
 
 	open_and_enable(_metadata, &self->group, &self->spec);
-	EXPECT_EQ(set_paused(&self->group, 2), -1);
+	EXPECT_EQ(set_paused(&self->group, 3), -1);
 	EXPECT_EQ(errno, EINVAL);
 	EXPECT_EQ(set_paused(&self->group, -1UL), -1);
 	EXPECT_EQ(errno, EINVAL);
@@ -484,6 +604,20 @@ TEST_F(aux_pause, errors)
 	EXPECT_EQ(ioctl(fd, PERF_EVENT_IOC_PAUSE_AUX, 1), -1);
 	EXPECT_EQ(errno, EOPNOTSUPP);
 	close(fd);
+}
+
+/* Windows of threads are not user space's to open. */
+TEST_F(aux_pause, windows_of_threads)
+{
+	int none = -1;
+
+	self->spec.start_paused = true;
+	self->spec.threads_fd = &none;
+	open_and_enable(_metadata, &self->group, &self->spec);
+	EXPECT_EQ(set_paused(&self->group, 1), 0);
+	EXPECT_EQ(set_paused(&self->group, 2), -1);
+	EXPECT_EQ(errno, EOPNOTSUPP);
+	EXPECT_EQ(set_paused(&self->group, 0), 0);
 }
 
 /* What is new, as far as it is still there */
