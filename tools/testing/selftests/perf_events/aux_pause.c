@@ -474,13 +474,15 @@ static void resume_what_gates_paused(struct __test_metadata *_metadata,
 
 		ASSERT_EQ(user_paused ? set_paused(group, 1) : 0, 0);
 		ASSERT_EQ(set_paused(group, 2), 0);
+		ASSERT_EQ(aux_actions_read(group, &act), 0);
+		EXPECT_EQ(act.requested, 2 * (i + 1));
+		EXPECT_EQ(act.pending, 0);
+		EXPECT_EQ(act.paused, 0);
 		EXPECT_TRUE(runs(group));
 		/* Nothing is left to resume */
 		ASSERT_EQ(set_paused(group, 2), 0);
 		ASSERT_EQ(aux_actions_read(group, &act), 0);
 		EXPECT_EQ(act.requested, 2 * (i + 1));
-		EXPECT_EQ(act.pending, 0);
-		EXPECT_EQ(act.paused, 0);
 	}
 }
 
