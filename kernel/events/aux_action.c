@@ -232,6 +232,8 @@ bool perf_aux_level_change(struct perf_aux_level *level, bool paused)
 	return true;
 }
 
+NOKPROBE_SYMBOL(perf_aux_level_change);
+
 /**
  * perf_aux_action_follow - bring a trace in line with a request that was just stored
  * @event: AUX area event
