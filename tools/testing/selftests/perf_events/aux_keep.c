@@ -28,7 +28,7 @@
 #include "aux_trace.h"
 
 #define LONGER		300000ULL	/* ns */
-#define PERIOD		10000
+#define PERIOD		100000		/* ns: few packets */
 #define CALLS		3000
 #define SAMPLES		300
 #define CALLS_AT_ONCE	50		/* they fill a small part of the area */
@@ -86,8 +86,8 @@ FIXTURE_SETUP(aux_keep)
 	self->spec.start_paused = true;
 	self->spec.period = PERIOD;
 	self->spec.data_pages = 1024;
-	/* 0.65 s of trace: a call takes long if the machine is busy. */
-	self->spec.aux_pages = 512;
+	/* 26 s of trace: a call takes long if the machine is busy. */
+	self->spec.aux_pages = 2048;
 	ASSERT_EQ(attr_tracepoint(&self->spec.resume, AT_RESUME), 0);
 	ASSERT_EQ(attr_tracepoint(&self->spec.pause, AT_PAUSE), 0);
 	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
@@ -226,7 +226,9 @@ TEST_F(aux_keep, room_is_free_again)
 	struct aux_group *group = &self->group;
 	int i;
 
-	self->spec.aux_pages = 32;
+	/* With few packets but those of start and stop, 2 s of trace */
+	self->spec.period = 1000000;
+	self->spec.aux_pages = 16;
 	open_and_enable(_metadata, group, &self->spec);
 	for (i = 0; i < CALLS; i++) {
 		struct call *call = &self->call[i];
@@ -362,6 +364,8 @@ TEST_F(aux_keep, samples)
 	size_t i, sampled = 0;
 	int sampler;
 
+	/* The first window has more packets than a sample has room for. */
+	self->spec.period = PERIOD / 10;
 	ASSERT_EQ(aux_group_open(group, &self->spec), 0);
 	sampler = aux_group_add_soft_sampler(group, &self->spec, AT_SAMPLE, 256);
 	ASSERT_GE(sampler, 0);
@@ -756,6 +760,7 @@ TEST_F(aux_keep, refused)
 	close(fd);
 
 	self->spec.overwrite = true;
+	self->spec.aux_pages = 64;	/* one PMU wants them contiguous */
 	ASSERT_EQ(aux_group_open(group, &self->spec), 0);
 	EXPECT_EQ(keep_longer(group->aux, LONGER), EINVAL);
 	EXPECT_EQ(ioctl(group->aux, PERF_EVENT_IOC_KEEP_AUX, NULL), -1);
