@@ -244,4 +244,40 @@ TEST_F(bts_total, late)
 	EXPECT_GT(perf_records_flagged(&self->records, 0, PERF_AUX_FLAG_PARTIAL), 0);
 }
 
+/* A gate doesn't end the pause of user space. After it, the last gate's wish is done. */
+TEST_F(bts_total, gates_in_a_pause)
+{
+	struct aux_group *group = &self->group;
+	int resume, pause, i;
+	__u64 last;
+
+	/* Untraced: what follows can overrun the area. */
+	ASSERT_EQ(set_paused(group, 1), 0);
+	if (!has_soft_places())
+		SKIP(return, "no syscall tracepoints (CONFIG_FTRACE_SYSCALLS)");
+
+	resume = aux_group_add_soft_gate(group, &self->spec, AT_RESUME, true);
+	pause = aux_group_add_soft_gate(group, &self->spec, AT_PAUSE, false);
+	ASSERT_GE(resume, 0);
+	ASSERT_GE(pause, 0);
+	ASSERT_EQ(set_paused(group, 0), 0);
+	for (i = 0; i < 20; i++) {
+		branches(10);
+		ASSERT_EQ(set_paused(group, 1), 0);
+		soft_pause();
+		soft_resume();
+		branches(10);
+		last = self->last;
+		expect_exact(_metadata, self, i % 2 ? 0 : 10);
+		EXPECT_EQ(self->last > last, i % 2 == 0);
+		if (i % 2 == 0)
+			soft_pause();
+		ASSERT_EQ(set_paused(group, 0), 0);
+	}
+	EXPECT_EQ(perf_count(resume), 20);
+	EXPECT_EQ(perf_count(pause), 30);
+	close(resume);
+	close(pause);
+}
+
 TEST_HARNESS_MAIN

@@ -374,7 +374,7 @@ TEST_F(aux_pause, exits)
 			wait(NULL);
 		}
 	}
-	while (clock_ns() - begin < 5000000000ULL) {
+	while (clock_ns() - begin < 5000000000ULL || pauses < 100) {
 		ASSERT_EQ(set_paused(&self->group, 1), 0);
 		total = total_of(&self->group);
 		spin_ns(30 * PERIOD);
@@ -383,7 +383,6 @@ TEST_F(aux_pause, exits)
 		spin_ns(30 * PERIOD);
 		pauses++;
 	}
-	EXPECT_GE(pauses, 100);
 	ASSERT_EQ(set_paused(&self->group, 1), 0);
 	EXPECT_GT(total_of(&self->group), 0);
 	expect_stable(_metadata, &self->trace, &self->group);
@@ -405,6 +404,8 @@ TEST_F(aux_pause, gates)
 		ASSERT_EQ(nmi_fire(1, TAG_PAUSE), 0);
 		ASSERT_EQ(nmi_fire(1, TAG_RESUME), 0);
 		ASSERT_EQ(i & 1 ? nmi_fire(1, TAG_PAUSE) : 0, 0);
+		/* Nor does a gate change what user space wants at the next start. */
+		aux_group_restart(&self->group);
 		expect_stable(_metadata, &self->trace, &self->group);
 		EXPECT_EQ(total_of(&self->group), total);
 
@@ -561,7 +562,7 @@ TEST_F(aux_pause, gate_storm)
 	attr_nmi(&self->spec.pause, 110000, 0);
 	aux_stats_reset();
 	open_and_enable(_metadata, &self->group, &self->spec);
-	while (clock_ns() - begin < 5000000000ULL) {
+	while (clock_ns() - begin < 5000000000ULL || pauses < 100) {
 		ASSERT_EQ(set_paused(&self->group, 1), 0);
 		total = total_of(&self->group);
 		spin_ns(200000);
@@ -577,7 +578,6 @@ TEST_F(aux_pause, gate_storm)
 	EXPECT_GE(act.requested, 100);
 	EXPECT_EQ(act.pending, 0);
 	EXPECT_EQ(aux_stat("total.protocol_errors"), 0);
-	EXPECT_GE(pauses, 100);
 	EXPECT_GT(total_of(&self->group), 0);
 }
 

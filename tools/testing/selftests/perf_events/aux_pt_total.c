@@ -180,6 +180,39 @@ TEST_F(pt_total, pending)
 	}
 }
 
+/* A gate doesn't end the pause of user space. After it, the last gate's wish is done. */
+TEST_F(pt_total, gates_in_a_pause)
+{
+	struct aux_group *group = &self->group;
+	__u64 total = 0, last;
+	int resume, pause, i;
+
+	if (!has_soft_places())
+		SKIP(return, "no syscall tracepoints (CONFIG_FTRACE_SYSCALLS)");
+
+	resume = aux_group_add_soft_gate(group, &self->spec, AT_RESUME, true);
+	pause = aux_group_add_soft_gate(group, &self->spec, AT_PAUSE, false);
+	ASSERT_GE(resume, 0);
+	ASSERT_GE(pause, 0);
+	for (i = 0; i < 20; i++) {
+		work(10);
+		ASSERT_EQ(set_paused(group, 1), 0);
+		soft_pause();
+		soft_resume();
+		work(10);
+		last = total;
+		total = expect_exact(_metadata, group, self->base);
+		EXPECT_EQ(total > last, i % 2 == 0);
+		if (i % 2 == 0)
+			soft_pause();
+		ASSERT_EQ(set_paused(group, 0), 0);
+	}
+	EXPECT_EQ(perf_count(resume), 20);
+	EXPECT_EQ(perf_count(pause), 30);
+	close(resume);
+	close(pause);
+}
+
 /* An area in one piece has no middle. */
 static void expect_not_counted(struct __test_metadata *_metadata, unsigned int pages)
 {
