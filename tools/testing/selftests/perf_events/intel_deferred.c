@@ -9,6 +9,7 @@
  * Expected: the data is handed over, and the hardware is at the level that the gate
  * requested. If a driver forgot the interrupt, the data would wait in the area. If it didn't
  * defer it, it would continue with what it knew before: switch on the hardware twice, say.
+ * If the driver stops the event, it takes the data itself, and the interrupt has nothing to do.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -244,6 +245,38 @@ TEST(pt_discarding)
 	expect_exact(_metadata, &gated);
 	EXPECT_EQ(model_reset(), 0);
 	pt_close(_metadata, &gated);
+}
+
+/*
+ * It comes while the event is stopped. The NMI hits the second write: the first one is that
+ * of the start. If another task runs in between, that takes the data.
+ */
+TEST(bts_stopping)
+{
+	static const struct msr_point point = { "write of DEBUGCTL", MSR_DEBUGCTL, true };
+	struct bts_trace trace = {};
+	struct gated gated;
+	int i;
+
+	gated_init_bts(&gated, &trace);
+	gated.spec.start_paused = false;
+	gated.spec.aux_pages = 64;
+	gated.spec.watermark = 4 * 4096;
+	ASSERT_EQ(model_lose_masked(true), 0);
+	open_group(_metadata, &gated);
+	EXPECT_EQ(model_mask(true), 0);
+	for (i = 0; i < 2 * HITS; i++) {
+		EXPECT_EQ(nmi_at_nth_msr(&point, TAG_NONE, 2), 0);
+		enable_group(_metadata, &gated);
+		request(true);
+		disable_and_read(_metadata, &gated);
+		EXPECT_EQ(nmi_at_msr_off(), 1);
+		EXPECT_EQ(bts_is_on(gated.cpu), 0);
+	}
+	EXPECT_GE(bts_branches(&trace, WINDOW_PLACES), 2 * HITS * 519);
+	EXPECT_EQ(trace.truncated, 0);
+	EXPECT_EQ(model_reset(), 0);
+	bts_close(_metadata, &gated);
 }
 
 TEST_HARNESS_MAIN
