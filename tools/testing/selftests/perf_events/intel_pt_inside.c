@@ -334,6 +334,36 @@ TEST_F(pt_inside_sample, nmi_by_tracepoint)
 	close(sampler);
 }
 
+/*
+ * A sample hits inside ->stop() and ->start(). There is nothing that it could copy, and it
+ * must not switch the trace on.
+ */
+static void sample_at_points(struct __test_metadata *_metadata, struct gated *gated,
+			     bool running, void (*section)(struct gated *gated))
+{
+	int hit = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(points); i++) {
+		fire(running);
+		ASSERT_EQ(nmi_at_msr(&points[i], TAG_SAMPLE), 0);
+		section(gated);
+		hit += nmi_at_msr_off() > 0;
+		expect_level(_metadata, gated, running);
+		read_trace(_metadata, gated);
+	}
+	EXPECT_GE(hit, 2);
+}
+
+TEST_F(pt_inside_sample, in_start_and_stop)
+{
+	if (lacks_nmi_at_msr())
+		SKIP(return, "no %s", lacks_nmi_at_msr());
+
+	sample_at_points(_metadata, &self->in.gated, variant->resumes, do_restart);
+	sample_at_points(_metadata, &self->in.gated, variant->resumes, do_disable);
+}
+
 /* --- The interrupt handler, in full trace --- */
 
 FIXTURE(pt_inside_interrupt)
