@@ -66,8 +66,9 @@ TEST_F(core, redirected_event_is_not_mapped)
 	ASSERT_GE(third, 0);
 	EXPECT_EQ(try_map_buffer(third), EBUSY);
 
-	/* With a buffer of its own again */
+	/* With a buffer of its own again. The other one still belongs to its event. */
 	ASSERT_EQ(perf_set_output(other, -1), 0);
+	EXPECT_EQ(try_map_buffer(fd), 0);
 	munmap(page, BUFFER_SIZE);
 	page = map_buffer(other);
 	ASSERT_NE(page, MAP_FAILED);
