@@ -617,6 +617,32 @@ TEST_F(aux_pause, stays_paused)
 	EXPECT_GE(total_of(&self->group), total + 10 * PACKET_SIZE);
 }
 
+/* The core stops an event with a frequency at each tick, to give it another period. */
+TEST(frequency_goes_on)
+{
+	struct perf_event_attr attr;
+	char *page;
+	__u64 end, before;
+	int fd, i;
+
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(page, MAP_FAILED);
+	attr_page_fault(&attr, true);
+	attr.freq = 1;
+	attr.sample_freq = 1000;
+	fd = perf_open(&attr, 0, -1, -1);
+	ASSERT_GE(fd, 0)
+		TH_LOG("%s", strerror(errno));
+	for (i = 0, end = clock_ns() + 500000000; i < 100 || clock_ns() < end; i++) {
+		before = perf_count(fd);
+		ASSERT_EQ(madvise(page, 4096, MADV_DONTNEED), 0);
+		*page = 1;
+		ASSERT_GT(perf_count(fd), before)
+			TH_LOG("after %d page faults", i);
+	}
+	close(fd);
+}
+
 TEST_F(aux_pause, errors)
 {
 	struct perf_event_attr attr;
