@@ -217,7 +217,7 @@ NOKPROBE_SYMBOL(aux_level_request);
  * gate in an NMI may request the same level meanwhile: then there is nothing left to change.
  *
  * Context: any.
- * Return: true if the other level was requested right before.
+ * Return: true if this call has changed the level.
  */
 bool perf_aux_level_change(struct perf_aux_level *level, bool paused)
 {

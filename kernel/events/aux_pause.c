@@ -40,9 +40,9 @@
  * resume an event that is stopped. So a gate can't end the pause. The ->start() at the end
  * of the pause finds the level that the last gate asked for.
  *
- * A trace that only pauses, to keep what led to an event, has no gate that resumes it. Its
- * reader can resume it as a gate does (argument 2). That is a request like any other: the
- * next gate counts, and of a gate at the same time one or the other is the last.
+ * A trace whose gates only pause it, to keep what led to an event, has no gate that resumes
+ * it. Its reader can do as such a gate does (argument 2). That is a request like any other:
+ * the next gate counts, and of a gate at the same time one or the other is the last.
  */
 #include <linux/lockdep.h>
 #include <linux/perf_event.h>
@@ -54,11 +54,11 @@
 enum {
 	AUX_USER_RESUME,
 	AUX_USER_PAUSE,
-	AUX_USER_RESUME_GATED,	/* also what gates have paused */
+	AUX_GATE_RESUME,	/* as a gate that resumes */
 };
 
-/* A child that is being inherited meanwhile begins at a level of its own. */
-static void aux_resume_gated(struct perf_event *event)
+/* A child that is being inherited meanwhile begins at the level that new children have. */
+static void aux_gate_resume(struct perf_event *event)
 {
 	struct perf_event *child;
 
@@ -70,27 +70,28 @@ static void aux_resume_gated(struct perf_event *event)
 }
 
 /**
- * perf_aux_set_user_paused - note that user space pauses or resumes an AUX area event
+ * perf_aux_user_request - note what user space asks of an AUX area event
  * @event: event that user space has opened
- * @how: argument of the ioctl: 1 pause, 0 resume, 2 resume, also what gates have paused
+ * @how: argument of the ioctl: 1 pause, 0 resume, 2 resume as a gate does
  *
  * Then perf_aux_follow_user() has to be called for @event and for each of its children.
  *
  * Context: may sleep. Holds the mutex of the event's context.
- * Return: 0, -EOPNOTSUPP (the PMU has no AUX area; 2, but windows belong to the threads
- * that open them), -EINVAL (another argument).
+ * Return: 0, -EOPNOTSUPP (the PMU has no AUX area, or @how is 2 and windows belong to
+ * threads), -EINVAL (another argument).
  */
-int perf_aux_set_user_paused(struct perf_event *event, unsigned long how)
+int perf_aux_user_request(struct perf_event *event, unsigned long how)
 {
-	if (!has_aux(event) || (how == AUX_USER_RESUME_GATED && event->aux_action.threads))
+	if (!has_aux(event) || (how == AUX_GATE_RESUME && event->aux_action.threads))
 		return -EOPNOTSUPP;
 
-	if (how > AUX_USER_RESUME_GATED)
+	if (how > AUX_GATE_RESUME)
 		return -EINVAL;
 
-	if (how == AUX_USER_RESUME_GATED)
-		aux_resume_gated(event);
-	WRITE_ONCE(event->aux_user_paused, how == AUX_USER_PAUSE);
+	if (how == AUX_GATE_RESUME)
+		aux_gate_resume(event);
+	else
+		WRITE_ONCE(event->aux_user_paused, how == AUX_USER_PAUSE);
 
 	return 0;
 }

@@ -8,7 +8,7 @@
 
 #include <linux/perf_event.h>
 
-int perf_aux_set_user_paused(struct perf_event *event, unsigned long how);
+int perf_aux_user_request(struct perf_event *event, unsigned long how);
 void perf_aux_follow_user(struct perf_event *event);
 
 /* Has user space paused this event? Its children are paused with it. */

@@ -123,7 +123,7 @@ static bool aux_is_paused(unsigned long request)
  * see aux_keep.c. The same goes for a gate in an NMI meanwhile: its window is kept, but isn't
  * counted if it ends there.
  *
- * Return: true if the level was another one right before.
+ * Return: true if this call has changed the level.
  */
 static bool aux_thread_set(struct perf_event *event, bool paused)
 {

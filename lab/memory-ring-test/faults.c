@@ -3,6 +3,7 @@
  * Preloaded into perf record: injects the fault that $FAULT names.
  *
  *	full	pwrite() after the file's header finds the disk full while a file "full" exists
+ *	slow	pwrite() waits while a file "slow" exists; "waits" says that it does
  *	link	the file system supports neither links nor the flags of renameat2()
  *	other	another perf record takes a name right after perf has found it to be a link
  */
@@ -29,6 +30,13 @@ static int fail(int error)
 	return -1;
 }
 
+static void wait_for_removal(const char *name)
+{
+	close(open("waits", O_WRONLY | O_CREAT, 0644));
+	while (!access(name, F_OK))
+		usleep(1000);
+}
+
 ssize_t pwrite(int fd, const void *data, size_t size, off_t position)
 {
 	static ssize_t (*real)(int fd, const void *data, size_t size, off_t position);
@@ -37,6 +45,8 @@ ssize_t pwrite(int fd, const void *data, size_t size, off_t position)
 		real = dlsym(RTLD_NEXT, "pwrite");
 	if (is("full") && position && !access("full", F_OK))
 		return fail(ENOSPC);
+	if (is("slow") && !access("slow", F_OK))
+		wait_for_removal("slow");
 	return real(fd, data, size, position);
 }
 

@@ -76,13 +76,13 @@ bool auxtrace_mmap__window(const struct auxtrace_mmap *mm, struct aux_window *wi
 enum pause_aux {
 	AUX_RESUME,
 	AUX_PAUSE,
-	AUX_RESUME_GATED,	/* also what gates have paused */
+	AUX_GATE_RESUME,	/* as an event with aux-action=resume */
 };
 
 static int evsel__pause_aux(struct evsel *evsel, unsigned long how)
 {
 	struct xyarray *fds = evsel->core.fd;
-	int x, y, fd;
+	int x, y, fd, err = 0;
 
 	if (!fds)
 		return 0;
@@ -91,11 +91,11 @@ static int evsel__pause_aux(struct evsel *evsel, unsigned long how)
 		for (y = 0; y < xyarray__max_y(fds); y++) {
 			fd = *(int *)xyarray__entry(fds, x, y);
 			if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_PAUSE_AUX, how))
-				return -1;
+				err = -1;
 		}
 	}
 
-	return 0;
+	return err;
 }
 
 /* Gates that only pause keep what led to an event, for the snapshot that comes next. */
@@ -118,32 +118,31 @@ static bool evsel__is_only_paused(struct evsel *aux)
 	return paused;
 }
 
-static int evsel__resume_aux(struct evsel *evsel)
+static int evlist__end_pause(struct evlist *evlist)
 {
-	return evsel__pause_aux(evsel, evsel__is_only_paused(evsel) ? AUX_RESUME_GATED :
-								      AUX_RESUME);
+	struct evsel *evsel;
+	int err = 0;
+
+	evlist__for_each_entry(evlist, evsel) {
+		if (evsel->needs_auxtrace_mmap && evsel__pause_aux(evsel, AUX_RESUME))
+			err = -1;
+	}
+
+	return err;
 }
 
 int evlist__resume_aux(struct evlist *evlist)
 {
 	struct evsel *evsel;
 
+	/* Events on several CPUs may share a state: first all, then let the trace go on. */
 	evlist__for_each_entry(evlist, evsel) {
-		if (evsel->needs_auxtrace_mmap && evsel__resume_aux(evsel))
+		if (evsel->needs_auxtrace_mmap && evsel__is_only_paused(evsel) &&
+		    evsel__pause_aux(evsel, AUX_GATE_RESUME))
 			return -1;
 	}
 
-	return 0;
-}
-
-static void evlist__undo_pause(struct evlist *evlist)
-{
-	struct evsel *evsel;
-
-	evlist__for_each_entry(evlist, evsel) {
-		if (evsel->needs_auxtrace_mmap)
-			evsel__pause_aux(evsel, AUX_RESUME);
-	}
+	return evlist__end_pause(evlist);
 }
 
 int evlist__pause_aux(struct evlist *evlist)
@@ -153,7 +152,7 @@ int evlist__pause_aux(struct evlist *evlist)
 	evlist__for_each_entry(evlist, evsel) {
 		if (!evsel->needs_auxtrace_mmap || !evsel__pause_aux(evsel, AUX_PAUSE))
 			continue;
-		evlist__undo_pause(evlist);
+		evlist__end_pause(evlist);
 		return -1;
 	}
 

@@ -145,11 +145,11 @@ int ring_dump__add_auxtrace(struct ring_dump *dump, const union perf_event *even
 	return 0;
 }
 
-void ring_dump__free_aux(struct ring_dump *dump)
+void ring_dump__free_aux(struct list_head *list)
 {
 	struct aux_data *aux, *tmp;
 
-	list_for_each_entry_safe(aux, tmp, &dump->aux, node) {
+	list_for_each_entry_safe(aux, tmp, list, node) {
 		list_del_init(&aux->node);
 		free(aux);
 	}

@@ -62,13 +62,14 @@ struct ring_dump {
 	/*
 	 * Owned by the main thread. @noticed: a step of the clock that isn't applied yet.
 	 * @mixed: the ring may have records from before and after it. @old_samples:
-	 * samples dropped before that.
+	 * samples dropped before that. @aux: the trace for the next dump.
 	 */
 	struct sideband_system	system;
 	struct clock_watch	clock;
 	struct clock_step	noticed;
 	bool			mixed;
 	u64			old_samples;
+	struct list_head	aux;
 	pthread_t		thread;
 	bool			started;
 
@@ -90,14 +91,14 @@ struct ring_dump {
 	/*
 	 * Owned by the dump thread while a dump is RUNNING, else by the main thread. The
 	 * first three are used by the ring's ops. @step: the step of the clock to apply to
-	 * records that are evicted.
+	 * records that are evicted. @taken_aux: the trace that it writes.
 	 */
 	struct sideband_store	*store;
 	struct clock_step	step;
 	unsigned int		unpruned;
 	struct data_append	app;
 	struct record_files	files;
-	struct list_head	aux;
+	struct list_head	taken_aux;
 	struct records		late;
 	struct dump_writer	writer;
 	struct memory_ring_count count;
@@ -114,8 +115,8 @@ struct ring_dump {
 /* How records leave the ring */
 extern const struct memory_ring_ops ring_dump__ring_ops;
 
-/* Free the AUX area data of a dump that has ended */
-void ring_dump__free_aux(struct ring_dump *dump);
+/* Free a list of AUX area data */
+void ring_dump__free_aux(struct list_head *list);
 
 /* Write the dump of the taken records. For the dump thread. Return 0 or -errno. */
 int ring_dump__write(struct ring_dump *dump);

@@ -98,7 +98,7 @@ static int end_dump(struct ring_dump *dump, bool ok)
 	dump->step = dump->noticed;
 	zfree(&dump->late.data);
 	/* Even if the dump failed: the next one takes a newer trace */
-	ring_dump__free_aux(dump);
+	ring_dump__free_aux(&dump->taken_aux);
 	if (ok) {
 		dump->nr++;
 		dump->dumped.samples += dump->count.samples;
@@ -197,6 +197,7 @@ void ring_dump__take(struct ring_dump *dump)
 	memset(&dump->count, 0, sizeof(dump->count));
 	memset(&dump->late, 0, sizeof(dump->late));
 	memory_ring__take(dump->ring);
+	list_splice_tail_init(&dump->aux, &dump->taken_aux);
 	/* What was read meanwhile can have made another request, and is in this dump */
 	dump_requests__take_more(&dump->requests);
 	dump->state = DUMP_RUNNING;

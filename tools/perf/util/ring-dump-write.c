@@ -154,7 +154,7 @@ static int write_aux(struct ring_dump *dump)
 	struct aux_data *aux;
 	int err = 0;
 
-	list_for_each_entry(aux, &dump->aux, node) {
+	list_for_each_entry(aux, &dump->taken_aux, node) {
 		if (!dump->app.stream)
 			err = auxtrace_index__auxtrace_event(&dump->session->auxtrace_index,
 							     aux->event, dump->app.pos);

@@ -78,6 +78,7 @@ struct ring_dump *ring_dump__new(const struct ring_dump_opts *opts)
 	dump->clock.fd = -1;
 	dump->system.cgroup_fd = -1;
 	INIT_LIST_HEAD(&dump->aux);
+	INIT_LIST_HEAD(&dump->taken_aux);
 	if (dump_requests__init(&dump->requests, opts->interval) ||
 	    clock_watch__init(&dump->clock, opts->clockid)) {
 		pr_err("Failed to create a pipe or a timer for the memory ring: %m\n");
@@ -103,7 +104,8 @@ void ring_dump__delete(struct ring_dump *dump)
 	if (!dump)
 		return;
 	clock_watch__exit(&dump->clock);
-	ring_dump__free_aux(dump);
+	ring_dump__free_aux(&dump->aux);
+	ring_dump__free_aux(&dump->taken_aux);
 	free(dump->late.data);
 	dump_requests__exit(&dump->requests);
 	record_files__exit(&dump->files);

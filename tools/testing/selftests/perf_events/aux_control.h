@@ -54,9 +54,9 @@ static inline bool total_reaches(const struct aux_group *group, __u64 total)
 	return total_of(group) >= total;
 }
 
-static inline int set_paused(const struct aux_group *group, unsigned long pause)
+static inline int set_paused(const struct aux_group *group, unsigned long how)
 {
-	return ioctl(group->aux, PERF_EVENT_IOC_PAUSE_AUX, pause);
+	return ioctl(group->aux, PERF_EVENT_IOC_PAUSE_AUX, how);
 }
 
 /* For PROGRAM_NEEDS(). No lacks_test_pmus() is needed beside it. */

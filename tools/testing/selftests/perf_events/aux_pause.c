@@ -425,13 +425,18 @@ TEST_F(aux_pause, gates)
 }
 
 /* The total after some time. Pausing publishes it. */
-static __u64 total_later(const struct aux_group *group)
+static __u64 total_in_pause(const struct aux_group *group)
 {
-	__u64 total;
-
 	spin_ns(20 * PERIOD);
 	set_paused(group, 1);
-	total = total_of(group);
+
+	return total_of(group);
+}
+
+static __u64 total_later(const struct aux_group *group)
+{
+	__u64 total = total_in_pause(group);
+
 	set_paused(group, 0);
 
 	return total;
@@ -451,8 +456,8 @@ static bool runs(const struct aux_group *group)
 }
 
 /*
- * A trace that its gates only pause: the resume of user space leaves it paused, but for the
- * one that resumes what gates have paused. That works for an event of another CPU, too.
+ * A trace that its gates only pause: user space can resume it as a gate does, on another CPU,
+ * too. That doesn't end a pause of user space, nor does the end of that one do it.
  */
 static void resume_what_gates_paused(struct __test_metadata *_metadata,
 				     struct aux_group *group, int cpu)
@@ -475,6 +480,10 @@ static void resume_what_gates_paused(struct __test_metadata *_metadata,
 
 		ASSERT_EQ(user_paused ? set_paused(group, 1) : 0, 0);
 		ASSERT_EQ(set_paused(group, 2), 0);
+		if (user_paused) {
+			EXPECT_EQ(total_in_pause(group), total);
+			ASSERT_EQ(set_paused(group, 0), 0);
+		}
 		ASSERT_EQ(aux_actions_read(group, &act), 0);
 		EXPECT_EQ(act.requested, 2 * (i + 1));
 		EXPECT_EQ(act.pending, 0);
@@ -536,7 +545,7 @@ TEST_F(aux_pause, child_whose_gate_only_pauses)
 
 		ASSERT_EQ(set_paused(&self->group, 2), 0);
 		ASSERT_EQ(write(self->go, "", 1), 1);
-		EXPECT_TRUE(i ? total_reaches(&self->group, total + 50 * PACKET_SIZE) :
+		EXPECT_TRUE(i ? total_reaches(&self->group, total + 1) :
 				runs(&self->group))
 			TH_LOG("a child that %s", i ? "sleeps" : "runs");
 		kill(self->child, SIGKILL);
@@ -660,6 +669,34 @@ TEST_F(aux_pause, errors)
 	ASSERT_GE(fd, 0);
 	EXPECT_EQ(ioctl(fd, PERF_EVENT_IOC_PAUSE_AUX, 1), -1);
 	EXPECT_EQ(errno, EOPNOTSUPP);
+	close(fd);
+}
+
+/*
+ * Removed by exec, the event is in no context, and that context needs to be active no more,
+ * although the task runs. The kernel would warn.
+ */
+TEST(event_removed_by_exec)
+{
+	struct perf_event_attr attr;
+	long long taint = kernel_taint();
+	struct execer execer;
+	unsigned long how;
+	__u64 end;
+	int fd;
+
+	ASSERT_EQ(execer_start(&execer), 0);
+	attr_init(&attr, pmu_type("test_aux"));
+	attr.remove_on_exec = 1;
+	fd = perf_open(&attr, execer.pid, -1, -1);
+	ASSERT_GE(fd, 0)
+		TH_LOG("%s", strerror(errno));
+	EXPECT_EQ(execer_exec(&execer), 0);
+	/* The fault needs a moment at which the program runs, on any CPU. */
+	for (how = 0, end = clock_ns() + 500000000; clock_ns() < end; how = (how + 1) % 3)
+		EXPECT_EQ(ioctl(fd, PERF_EVENT_IOC_PAUSE_AUX, how), 0);
+	EXPECT_EQ(kernel_taint(), taint);
+	execer_end(&execer);
 	close(fd);
 }
 

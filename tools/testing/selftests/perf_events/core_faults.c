@@ -239,46 +239,25 @@ TEST_F(core, sibling_outlives_its_leader)
 
 /* --- exec --- */
 
-/* When told by @go, exec a program that writes one line to @out and then never sleeps. */
-static void exec_and_spin(int go, int out)
-{
-	char byte;
-
-	dup2(out, STDOUT_FILENO);
-	if (read(go, &byte, 1) == 1)
-		execl("/bin/sh", "sh", "-c", "echo; while :; do :; done", NULL);
-	_exit(1);
-}
-
 /* The context has no event any more, so it isn't active although the task runs. */
 TEST_F(core, period_of_an_event_removed_by_exec)
 {
 	struct perf_event_attr attr;
-	int go[2], out[2], fd;
 	__u64 end, period = 1;
-	char byte;
-	pid_t pid;
+	struct execer execer;
+	int fd;
 
-	ASSERT_EQ(pipe2(go, O_CLOEXEC) | pipe2(out, O_CLOEXEC), 0);
-	pid = fork();
-	if (!pid)
-		exec_and_spin(go[0], out[1]);
-	close(out[1]);
+	ASSERT_EQ(execer_start(&execer), 0);
 	attr_page_fault(&attr, true);
 	attr.remove_on_exec = 1;
-	fd = perf_open(&attr, pid, -1, -1);
+	fd = perf_open(&attr, execer.pid, -1, -1);
 	ASSERT_GE(fd, 0);
-	ASSERT_EQ(write(go[1], "", 1), 1);
-	EXPECT_EQ(read(out[0], &byte, 1), 1);
+	EXPECT_EQ(execer_exec(&execer), 0);
 	/* The fault needs a moment at which the program runs, on any CPU. */
 	for (end = clock_ns() + 500000000; clock_ns() < end; period++)
 		EXPECT_EQ(perf_set_period(fd, period), 0);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	execer_end(&execer);
 	close(fd);
-	close(go[0]);
-	close(go[1]);
-	close(out[0]);
 }
 
 /* --- Probes --- */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -308,6 +309,51 @@ bool storm_is_over(__u64 begin, bool seen)
 bool storm_was_short(bool seen)
 {
 	return !seen && !getenv("PERF_STORM_SECONDS") && !getenv("PERF_STORM_LIMIT");
+}
+
+/* --- A task that execs --- */
+
+static void wait_and_exec(int go, int out)
+{
+	char byte;
+
+	dup2(out, STDOUT_FILENO);
+	if (read(go, &byte, 1) == 1)
+		execl("/bin/sh", "sh", "-c", "echo; while :; do :; done", NULL);
+	_exit(1);
+}
+
+int execer_start(struct execer *execer)
+{
+	int go[2], out[2];
+
+	if (pipe2(go, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
+		return -1;
+
+	execer->pid = fork();
+	if (!execer->pid)
+		wait_and_exec(go[0], out[1]);
+	close(go[0]);
+	close(out[1]);
+	execer->go = go[1];
+	execer->out = out[0];
+
+	return execer->pid < 0 ? -1 : 0;
+}
+
+int execer_exec(const struct execer *execer)
+{
+	char byte;
+
+	return write(execer->go, "", 1) == 1 && read(execer->out, &byte, 1) == 1 ? 0 : -1;
+}
+
+void execer_end(struct execer *execer)
+{
+	kill(execer->pid, SIGKILL);
+	waitpid(execer->pid, NULL, 0);
+	close(execer->go);
+	close(execer->out);
 }
 
 /* --- The machine --- */

@@ -110,6 +110,19 @@ bool storm_is_over(__u64 begin, bool seen);
 bool storm_was_short(bool seen);
 #define STORM_WAS_SHORT	"too slow to see enough in 15 s: set PERF_STORM_LIMIT"
 
+/* --- A task that execs --- */
+
+/* When told to, it execs a program that never sleeps. -1 on failure. */
+struct execer {
+	pid_t	pid;
+	int	go, out;
+};
+
+int execer_start(struct execer *execer);
+/* Returns when the program runs. */
+int execer_exec(const struct execer *execer);
+void execer_end(struct execer *execer);
+
 /* --- The machine --- */
 
 int pin_to_cpu(int cpu);
