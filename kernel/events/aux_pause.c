@@ -57,7 +57,7 @@ enum {
 	AUX_GATE_RESUME,	/* as a gate that resumes */
 };
 
-/* A child that is being inherited meanwhile begins at the level that new children have. */
+/* A child that is inherited meanwhile begins as attr.aux_start_paused says. */
 static void aux_gate_resume(struct perf_event *event)
 {
 	struct perf_event *child;
