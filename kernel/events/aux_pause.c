@@ -41,7 +41,7 @@
  * of the pause finds the level that the last gate asked for.
  *
  * A trace whose gates only pause it, to keep what led to an event, has no gate that resumes
- * it. Its reader can do as such a gate does (argument 2). That is a request like any other:
+ * it. Its reader can do as such a gate does (PERF_AUX_GATE_RESUME). That is a request like any other:
  * the next gate counts, and of a gate at the same time one or the other is the last.
  */
 #include <linux/lockdep.h>
@@ -49,13 +49,6 @@
 
 #include "aux_pause.h"
 #include "aux_total.h"
-
-/* Arguments of the ioctl */
-enum {
-	AUX_USER_RESUME,
-	AUX_USER_PAUSE,
-	AUX_GATE_RESUME,	/* as a gate that resumes */
-};
 
 /* A child that is inherited meanwhile begins as attr.aux_start_paused says. */
 static void aux_gate_resume(struct perf_event *event)
@@ -72,26 +65,26 @@ static void aux_gate_resume(struct perf_event *event)
 /**
  * perf_aux_user_request - note what user space asks of an AUX area event
  * @event: event that user space has opened
- * @how: argument of the ioctl: 1 pause, 0 resume, 2 resume as a gate does
+ * @how: argument of the ioctl: one of enum perf_event_pause_aux
  *
  * Then perf_aux_follow_user() has to be called for @event and for each of its children.
  *
  * Context: may sleep. Holds the mutex of the event's context.
- * Return: 0, -EOPNOTSUPP (the PMU has no AUX area, or @how is 2 and windows belong to
- * threads), -EINVAL (another argument).
+ * Return: 0, -EOPNOTSUPP (the PMU has no AUX area, or @how is PERF_AUX_GATE_RESUME
+ * and windows belong to threads), -EINVAL (another argument).
  */
 int perf_aux_user_request(struct perf_event *event, unsigned long how)
 {
-	if (!has_aux(event) || (how == AUX_GATE_RESUME && event->aux_action.threads))
+	if (!has_aux(event) || (how == PERF_AUX_GATE_RESUME && event->aux_action.threads))
 		return -EOPNOTSUPP;
 
-	if (how > AUX_GATE_RESUME)
+	if (how > PERF_AUX_GATE_RESUME)
 		return -EINVAL;
 
-	if (how == AUX_GATE_RESUME)
+	if (how == PERF_AUX_GATE_RESUME)
 		aux_gate_resume(event);
 	else
-		WRITE_ONCE(event->aux_user_paused, how == AUX_USER_PAUSE);
+		WRITE_ONCE(event->aux_user_paused, how == PERF_AUX_PAUSE);
 
 	return 0;
 }

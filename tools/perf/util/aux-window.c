@@ -72,14 +72,7 @@ bool auxtrace_mmap__window(const struct auxtrace_mmap *mm, struct aux_window *wi
 	return true;
 }
 
-/* Arguments of the ioctl */
-enum pause_aux {
-	AUX_RESUME,
-	AUX_PAUSE,
-	AUX_GATE_RESUME,	/* as an event with aux-action=resume */
-};
-
-static int evsel__pause_aux(struct evsel *evsel, unsigned long how)
+static int evsel__pause_aux(struct evsel *evsel, enum perf_event_pause_aux how)
 {
 	struct xyarray *fds = evsel->core.fd;
 	int x, y, fd, err = 0;
@@ -124,7 +117,7 @@ static int evlist__end_pause(struct evlist *evlist)
 	int err = 0;
 
 	evlist__for_each_entry(evlist, evsel) {
-		if (evsel->needs_auxtrace_mmap && evsel__pause_aux(evsel, AUX_RESUME))
+		if (evsel->needs_auxtrace_mmap && evsel__pause_aux(evsel, PERF_AUX_RESUME))
 			err = -1;
 	}
 
@@ -138,7 +131,7 @@ int evlist__resume_aux(struct evlist *evlist)
 	/* Events on several CPUs may share a state: first all, then let the trace go on. */
 	evlist__for_each_entry(evlist, evsel) {
 		if (evsel->needs_auxtrace_mmap && evsel__is_only_paused(evsel) &&
-		    evsel__pause_aux(evsel, AUX_GATE_RESUME))
+		    evsel__pause_aux(evsel, PERF_AUX_GATE_RESUME))
 			return -1;
 	}
 
@@ -150,7 +143,7 @@ int evlist__pause_aux(struct evlist *evlist)
 	struct evsel *evsel;
 
 	evlist__for_each_entry(evlist, evsel) {
-		if (!evsel->needs_auxtrace_mmap || !evsel__pause_aux(evsel, AUX_PAUSE))
+		if (!evsel->needs_auxtrace_mmap || !evsel__pause_aux(evsel, PERF_AUX_PAUSE))
 			continue;
 		evlist__end_pause(evlist);
 		return -1;

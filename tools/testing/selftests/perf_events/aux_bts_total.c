@@ -148,7 +148,7 @@ static void count_from_here(struct __test_metadata *_metadata,
 {
 	struct aux_control ctl;
 
-	ASSERT_EQ(set_paused(&self->group, 1), 0);
+	ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 	aux_control_read(self->group.page, &ctl);
 	self->last = ctl.total;
 	self->base = model_stat("bts_records");
@@ -179,16 +179,16 @@ static void exact_laps(struct __test_metadata *_metadata,
 	count_from_here(_metadata, self);
 	end = clock_ns() + 20000000000ULL;
 	goal = self->last + laps * self->group.area_size;
-	ASSERT_EQ(set_paused(&self->group, 0), 0);
+	ASSERT_EQ(pause_aux(&self->group, PERF_AUX_RESUME), 0);
 	for (i = 0; self->last < goal; i++) {
 		n = i * i * 7 % most;
 		branches(n);
-		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 		/* Untraced: reading the clock is a loop that can overrun the area. */
 		ASSERT_LT(clock_ns(), end)
 			TH_LOG("%llu bytes in %u rounds", (unsigned long long)self->last, i);
 		expect_exact(_metadata, self, n);
-		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_RESUME), 0);
 	}
 }
 
@@ -234,9 +234,9 @@ TEST_F(bts_total, end_of_lap)
 		if (more > lap / 2)
 			more = lap / 2;
 		before = model_stat("bts_records");
-		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_RESUME), 0);
 		branches(more + 1);
-		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 		own = model_stat("bts_records") - before - more;
 		expect_exact(_metadata, self, 0);
 		hits += own + more == left;
@@ -276,10 +276,10 @@ TEST_F(bts_total, laps)
 	for (i = 0; i < 3; i++) {
 		laps = self->last / size;
 		branches(5 * size / sizeof(struct record));
-		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 		expect_counted(_metadata, self);
 		EXPECT_GE(self->last / size, laps + 5);
-		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_RESUME), 0);
 	}
 }
 
@@ -299,14 +299,14 @@ TEST_F(bts_total, late)
 	for (i = 0; i < 5; i++) {
 		ASSERT_EQ(mask_interrupts(true), 0);
 		branches(2 * full);
-		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 		expect_counted(_metadata, self);
 		ASSERT_EQ(mask_interrupts(false), 0);
-		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_RESUME), 0);
 		branches(i * full / 8);
-		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 		expect_counted(_metadata, self);
-		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_RESUME), 0);
 	}
 
 	exact_laps(_metadata, self, 3);
@@ -322,7 +322,7 @@ TEST_F(bts_total, gates_in_a_pause)
 	__u64 last;
 
 	/* Untraced: what follows can overrun the area. */
-	ASSERT_EQ(set_paused(group, 1), 0);
+	ASSERT_EQ(pause_aux(group, PERF_AUX_PAUSE), 0);
 	if (!has_soft_places())
 		SKIP(return, "no syscall tracepoints (CONFIG_FTRACE_SYSCALLS)");
 
@@ -330,10 +330,10 @@ TEST_F(bts_total, gates_in_a_pause)
 	pause = aux_group_add_soft_gate(group, &self->spec, AT_PAUSE, false);
 	ASSERT_GE(resume, 0);
 	ASSERT_GE(pause, 0);
-	ASSERT_EQ(set_paused(group, 0), 0);
+	ASSERT_EQ(pause_aux(group, PERF_AUX_RESUME), 0);
 	for (i = 0; i < 20; i++) {
 		branches(10);
-		ASSERT_EQ(set_paused(group, 1), 0);
+		ASSERT_EQ(pause_aux(group, PERF_AUX_PAUSE), 0);
 		soft_pause();
 		soft_resume();
 		branches(10);
@@ -342,7 +342,7 @@ TEST_F(bts_total, gates_in_a_pause)
 		EXPECT_EQ(self->last > last, i % 2 == 0);
 		if (i % 2 == 0)
 			soft_pause();
-		ASSERT_EQ(set_paused(group, 0), 0);
+		ASSERT_EQ(pause_aux(group, PERF_AUX_RESUME), 0);
 	}
 	EXPECT_EQ(perf_count(resume), 20);
 	EXPECT_EQ(perf_count(pause), 30);

@@ -54,7 +54,7 @@ static inline bool total_reaches(const struct aux_group *group, __u64 total)
 	return total_of(group) >= total;
 }
 
-static inline int set_paused(const struct aux_group *group, unsigned long how)
+static inline int pause_aux(const struct aux_group *group, unsigned long how)
 {
 	return ioctl(group->aux, PERF_EVENT_IOC_PAUSE_AUX, how);
 }

@@ -99,20 +99,20 @@ static void pause_and_resume(struct __test_metadata *_metadata, struct aux_trace
 	__u64 end = clock_ns() + 10000000000ULL, goal;
 	struct aux_control ctl;
 
-	ASSERT_EQ(set_paused(group, 1), 0)
+	ASSERT_EQ(pause_aux(group, PERF_AUX_PAUSE), 0)
 		TH_LOG("%s", strerror(errno));
 	expect_stable(_metadata, trace, group);
 	aux_control_read(group->page, &ctl);
 	goal = ctl.total + 10 * PACKET_SIZE;
 	/* On a busy machine, its CPU may have no time at first. */
 	do {
-		ASSERT_EQ(set_paused(group, 0), 0);
+		ASSERT_EQ(pause_aux(group, PERF_AUX_RESUME), 0);
 		spin_ns(20 * PERIOD);
-		ASSERT_EQ(set_paused(group, 1), 0);
+		ASSERT_EQ(pause_aux(group, PERF_AUX_PAUSE), 0);
 		aux_control_read(group->page, &ctl);
 	} while (ctl.total < goal && clock_ns() < end);
 	EXPECT_GE(ctl.total, goal);
-	ASSERT_EQ(set_paused(group, 0), 0);
+	ASSERT_EQ(pause_aux(group, PERF_AUX_RESUME), 0);
 }
 
 TEST_F(aux_pause, on_this_cpu)
@@ -125,10 +125,10 @@ TEST_F(aux_pause, on_this_cpu)
 		spin_ns(i * WRAP_NS / 20);
 		pause_and_resume(_metadata, &self->trace, &self->group);
 	}
-	ASSERT_EQ(set_paused(&self->group, 1), 0);
+	ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 	aux_control_read(self->group.page, &ctl);
 	EXPECT_EQ(ctl.state, STABLE);
-	ASSERT_EQ(set_paused(&self->group, 0), 0);
+	ASSERT_EQ(pause_aux(&self->group, PERF_AUX_RESUME), 0);
 	aux_control_read(self->group.page, &ctl);
 	EXPECT_EQ(ctl.state, PERF_AUX_STATE_RUNNING | PERF_AUX_STATE_COUNTED);
 }
@@ -256,12 +256,12 @@ TEST_F(aux_pause, task_that_sleeps)
 	open_and_enable(_metadata, &self->group, &self->spec);
 	for (i = 0; i < 10; i++) {
 		ASSERT_TRUE(sleeps(self->child));
-		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 		total = total_of(&self->group);
 		ASSERT_EQ(write(self->go, "", 1), 1);
 		ASSERT_TRUE(ran(self->go, self->child));
 		EXPECT_EQ(total_of(&self->group), total);
-		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_RESUME), 0);
 		ASSERT_EQ(write(self->go, "", 1), 1);
 		EXPECT_TRUE(total_reaches(&self->group, total + 50 * PACKET_SIZE));
 	}
@@ -289,14 +289,14 @@ TEST_F(aux_pause, task_that_was_paused_before_it_runs)
 	self->spec.cpu = -1;
 	open_and_enable(_metadata, &self->group, &self->spec);
 	ASSERT_TRUE(sleeps(self->child));
-	ASSERT_EQ(set_paused(&self->group, 1), 0);
+	ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 	total = total_of(&self->group);
 	ASSERT_EQ(write(self->go, "", 1), 1);
 	ASSERT_EQ(pin_to_cpu(self->other_cpu), 0);
 	do {
 		ASSERT_LT(clock_ns(), end);
 		usleep(1000);
-		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 		aux_control_read(self->group.page, &ctl);
 	} while (ctl.state != STABLE);
 	EXPECT_EQ(ctl.total, total);
@@ -338,7 +338,7 @@ TEST_F(aux_pause, inherited)
 		for (i = 0; i < 4; i++)
 			ASSERT_GT(fork_spinner(nth_cpu(0), WRAP_NS), 0);
 		usleep(2 * WRAP_NS / 1000);
-		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 		total = total_of(&self->group);
 		for (i = 0; i < 4; i++)
 			ASSERT_GT(fork_spinner(nth_cpu(0), WRAP_NS), 0);
@@ -347,7 +347,7 @@ TEST_F(aux_pause, inherited)
 		EXPECT_EQ(count_children(), 8);
 		expect_stable(_metadata, &self->trace, &self->group);
 		EXPECT_EQ(total_of(&self->group), total);
-		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_RESUME), 0);
 		spin_ns(WRAP_NS);
 		EXPECT_TRUE(total_reaches(&self->group, total + 1));
 	}
@@ -375,15 +375,15 @@ TEST_F(aux_pause, exits)
 		}
 	}
 	while (clock_ns() - begin < 5000000000ULL || pauses < 100) {
-		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 		total = total_of(&self->group);
 		spin_ns(30 * PERIOD);
 		ASSERT_EQ(total_of(&self->group), total);
-		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_RESUME), 0);
 		spin_ns(30 * PERIOD);
 		pauses++;
 	}
-	ASSERT_EQ(set_paused(&self->group, 1), 0);
+	ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 	EXPECT_GT(total_of(&self->group), 0);
 	expect_stable(_metadata, &self->trace, &self->group);
 }
@@ -399,7 +399,7 @@ TEST_F(aux_pause, gates)
 	attr_nmi(&self->spec.pause, 0, TAG_PAUSE);
 	open_and_enable(_metadata, &self->group, &self->spec);
 	for (i = 0; i < 20; i++) {
-		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 		total = total_of(&self->group);
 		ASSERT_EQ(nmi_fire(1, TAG_PAUSE), 0);
 		ASSERT_EQ(nmi_fire(1, TAG_RESUME), 0);
@@ -409,13 +409,13 @@ TEST_F(aux_pause, gates)
 		expect_stable(_metadata, &self->trace, &self->group);
 		EXPECT_EQ(total_of(&self->group), total);
 
-		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_RESUME), 0);
 		spin_ns(20 * PERIOD);
-		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 		grown = total_of(&self->group) - total;
 		EXPECT_GE(grown, i & 1 ? 0 : 10 * PACKET_SIZE);
 		EXPECT_LE(grown, i & 1 ? 0 : -1ULL);
-		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_RESUME), 0);
 		ASSERT_EQ(nmi_fire(1, TAG_RESUME), 0);
 		spin_ns(20 * PERIOD);
 	}
@@ -428,7 +428,7 @@ TEST_F(aux_pause, gates)
 static __u64 total_in_pause(const struct aux_group *group)
 {
 	spin_ns(20 * PERIOD);
-	set_paused(group, 1);
+	pause_aux(group, PERF_AUX_PAUSE);
 
 	return total_of(group);
 }
@@ -437,7 +437,7 @@ static __u64 total_later(const struct aux_group *group)
 {
 	__u64 total = total_in_pause(group);
 
-	set_paused(group, 0);
+	pause_aux(group, PERF_AUX_RESUME);
 
 	return total;
 }
@@ -470,19 +470,19 @@ static void resume_what_gates_paused(struct __test_metadata *_metadata,
 		bool user_paused = i & 1;
 
 		ASSERT_TRUE(runs(group));
-		ASSERT_EQ(user_paused ? set_paused(group, 1) : 0, 0);
+		ASSERT_EQ(user_paused ? pause_aux(group, PERF_AUX_PAUSE) : 0, 0);
 		ASSERT_EQ(pin_to_cpu(cpu), 0);
 		ASSERT_EQ(nmi_fire(1, TAG_PAUSE), 0);
 		ASSERT_EQ(pin_to_cpu(home), 0);
-		ASSERT_EQ(set_paused(group, 0), 0);
+		ASSERT_EQ(pause_aux(group, PERF_AUX_RESUME), 0);
 		total = total_later(group);
 		EXPECT_EQ(total_later(group), total);
 
-		ASSERT_EQ(user_paused ? set_paused(group, 1) : 0, 0);
-		ASSERT_EQ(set_paused(group, 2), 0);
+		ASSERT_EQ(user_paused ? pause_aux(group, PERF_AUX_PAUSE) : 0, 0);
+		ASSERT_EQ(pause_aux(group, PERF_AUX_GATE_RESUME), 0);
 		if (user_paused) {
 			EXPECT_EQ(total_in_pause(group), total);
-			ASSERT_EQ(set_paused(group, 0), 0);
+			ASSERT_EQ(pause_aux(group, PERF_AUX_RESUME), 0);
 		}
 		ASSERT_EQ(aux_actions_read(group, &act), 0);
 		EXPECT_EQ(act.requested, 2 * (i + 1));
@@ -490,7 +490,7 @@ static void resume_what_gates_paused(struct __test_metadata *_metadata,
 		EXPECT_EQ(act.paused, 0);
 		EXPECT_TRUE(runs(group));
 		/* Nothing is left to resume */
-		ASSERT_EQ(set_paused(group, 2), 0);
+		ASSERT_EQ(pause_aux(group, PERF_AUX_GATE_RESUME), 0);
 		ASSERT_EQ(aux_actions_read(group, &act), 0);
 		EXPECT_EQ(act.requested, 2 * (i + 1));
 	}
@@ -543,7 +543,7 @@ TEST_F(aux_pause, child_whose_gate_only_pauses)
 		ASSERT_TRUE(!i || ran(self->go, self->child));
 		EXPECT_EQ(total_later(&self->group), total);
 
-		ASSERT_EQ(set_paused(&self->group, 2), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_GATE_RESUME), 0);
 		ASSERT_EQ(write(self->go, "", 1), 1);
 		EXPECT_TRUE(i ? total_reaches(&self->group, total + 1) :
 				runs(&self->group))
@@ -572,15 +572,15 @@ TEST_F(aux_pause, gate_storm)
 	aux_stats_reset();
 	open_and_enable(_metadata, &self->group, &self->spec);
 	while (clock_ns() - begin < 5000000000ULL || pauses < 100) {
-		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 		total = total_of(&self->group);
 		spin_ns(200000);
 		ASSERT_EQ(total_of(&self->group), total);
-		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_RESUME), 0);
 		spin_ns(200000);
 		pauses++;
 	}
-	ASSERT_EQ(set_paused(&self->group, 1), 0);
+	ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 	expect_stable(_metadata, &self->trace, &self->group);
 	ASSERT_EQ(aux_group_disable(&self->group), 0);
 	ASSERT_EQ(aux_actions_read(&self->group, &act), 0);
@@ -597,9 +597,9 @@ TEST_F(aux_pause, stays_paused)
 
 	open_and_enable(_metadata, &self->group, &self->spec);
 	spin_ns(WRAP_NS);
-	ASSERT_EQ(set_paused(&self->group, 1), 0);
+	ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 	total = total_of(&self->group);
-	ASSERT_EQ(set_paused(&self->group, 1), 0);
+	ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 	spin_ns(20 * PERIOD);
 	aux_group_restart(&self->group);
 	spin_ns(20 * PERIOD);
@@ -608,19 +608,19 @@ TEST_F(aux_pause, stays_paused)
 	spin_ns(20 * PERIOD);
 	EXPECT_EQ(total_of(&self->group), total);
 
-	ASSERT_EQ(set_paused(&self->group, 0), 0);
-	ASSERT_EQ(set_paused(&self->group, 0), 0);
+	ASSERT_EQ(pause_aux(&self->group, PERF_AUX_RESUME), 0);
+	ASSERT_EQ(pause_aux(&self->group, PERF_AUX_RESUME), 0);
 	spin_ns(20 * PERIOD);
 	ASSERT_EQ(aux_group_disable(&self->group), 0);
 	EXPECT_GE(total_of(&self->group), total + 10 * PACKET_SIZE);
 
 	/* Paused while disabled, it begins paused. */
 	total = total_of(&self->group);
-	ASSERT_EQ(set_paused(&self->group, 1), 0);
+	ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 	ASSERT_EQ(aux_group_enable(&self->group), 0);
 	spin_ns(20 * PERIOD);
 	EXPECT_EQ(total_of(&self->group), total);
-	ASSERT_EQ(set_paused(&self->group, 0), 0);
+	ASSERT_EQ(pause_aux(&self->group, PERF_AUX_RESUME), 0);
 	spin_ns(20 * PERIOD);
 	ASSERT_EQ(aux_group_disable(&self->group), 0);
 	EXPECT_GE(total_of(&self->group), total + 10 * PACKET_SIZE);
@@ -658,16 +658,16 @@ TEST_F(aux_pause, errors)
 	int fd;
 
 	open_and_enable(_metadata, &self->group, &self->spec);
-	EXPECT_EQ(set_paused(&self->group, 3), -1);
+	EXPECT_EQ(pause_aux(&self->group, PERF_AUX_GATE_RESUME + 1), -1);
 	EXPECT_EQ(errno, EINVAL);
-	EXPECT_EQ(set_paused(&self->group, -1UL), -1);
+	EXPECT_EQ(pause_aux(&self->group, -1UL), -1);
 	EXPECT_EQ(errno, EINVAL);
 
 	attr_init(&attr, PERF_TYPE_SOFTWARE);
 	attr.config = PERF_COUNT_SW_DUMMY;
 	fd = perf_open(&attr, 0, -1, -1);
 	ASSERT_GE(fd, 0);
-	EXPECT_EQ(ioctl(fd, PERF_EVENT_IOC_PAUSE_AUX, 1), -1);
+	EXPECT_EQ(ioctl(fd, PERF_EVENT_IOC_PAUSE_AUX, PERF_AUX_PAUSE), -1);
 	EXPECT_EQ(errno, EOPNOTSUPP);
 	close(fd);
 }
@@ -681,7 +681,7 @@ TEST(event_removed_by_exec)
 	struct perf_event_attr attr;
 	long long taint = kernel_taint();
 	struct execer execer;
-	unsigned long how;
+	unsigned long how = PERF_AUX_RESUME;
 	__u64 end;
 	int fd;
 
@@ -693,7 +693,7 @@ TEST(event_removed_by_exec)
 		TH_LOG("%s", strerror(errno));
 	EXPECT_EQ(execer_exec(&execer), 0);
 	/* The fault needs a moment at which the program runs, on any CPU. */
-	for (how = 0, end = clock_ns() + 500000000; clock_ns() < end; how = (how + 1) % 3)
+	for (end = clock_ns() + 500000000; clock_ns() < end; how = (how + 1) % 3)
 		EXPECT_EQ(ioctl(fd, PERF_EVENT_IOC_PAUSE_AUX, how), 0);
 	EXPECT_EQ(kernel_taint(), taint);
 	execer_end(&execer);
@@ -708,10 +708,10 @@ TEST_F(aux_pause, windows_of_threads)
 	self->spec.start_paused = true;
 	self->spec.threads_fd = &none;
 	open_and_enable(_metadata, &self->group, &self->spec);
-	EXPECT_EQ(set_paused(&self->group, 1), 0);
-	EXPECT_EQ(set_paused(&self->group, 2), -1);
+	EXPECT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
+	EXPECT_EQ(pause_aux(&self->group, PERF_AUX_GATE_RESUME), -1);
 	EXPECT_EQ(errno, EOPNOTSUPP);
-	EXPECT_EQ(set_paused(&self->group, 0), 0);
+	EXPECT_EQ(pause_aux(&self->group, PERF_AUX_RESUME), 0);
 }
 
 /* What is new, as far as it is still there */
@@ -753,12 +753,12 @@ TEST_F_TIMEOUT(aux_pause, snapshots, STORM_TIMEOUT)
 		/* Now and then the reader is late. */
 		if (i % 100 == 99)
 			spin_ns(WRAP_NS * 3 / 2);
-		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 		take_snapshot(self);
 		ASSERT_EQ(self->wrong, 0)
 			TH_LOG("snapshot %u, before packet %llu", i,
 			       (unsigned long long)self->seq);
-		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_RESUME), 0);
 	}
 	EXPECT_EQ(self->seq * PACKET_SIZE, self->last);
 	EXPECT_GT(self->overwritten, 0);

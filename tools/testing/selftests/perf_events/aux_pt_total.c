@@ -115,9 +115,9 @@ TEST_F(pt_total, exact)
 		ASSERT_LT(clock_ns(), end)
 			TH_LOG("%llu bytes in %u rounds", (unsigned long long)total, i);
 		work((i * i * 7) % (ROUND_CALLS * variant->pages));
-		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 		total = expect_exact(_metadata, &self->group, self->base);
-		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_RESUME), 0);
 	}
 	ASSERT_EQ(perf_records_read(&self->records, &self->group), 0);
 	EXPECT_EQ(perf_records_flagged(&self->records, 0, PERF_AUX_FLAG_PARTIAL), 0);
@@ -139,18 +139,18 @@ TEST_F(pt_total, late)
 		last = total;
 		ASSERT_EQ(mask_interrupts(true), 0);
 		work(self->group.area_size / 4);
-		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 		total = expect_exact(_metadata, &self->group, self->base);
 		EXPECT_GT(total, last);
 		ASSERT_EQ(mask_interrupts(false), 0);
-		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_RESUME), 0);
 
 		work(self->group.area_size / 4);
-		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 		last = total;
 		total = expect_exact(_metadata, &self->group, self->base);
 		EXPECT_GT(total, last + self->group.area_size);
-		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_RESUME), 0);
 	}
 	ASSERT_EQ(perf_records_read(&self->records, &self->group), 0);
 	EXPECT_GT(perf_records_flagged(&self->records, 0, PERF_AUX_FLAG_PARTIAL), 0);
@@ -171,12 +171,12 @@ TEST_F(pt_total, pending)
 		last = total;
 		ASSERT_EQ(mask_interrupts(true), 0);
 		work(self->group.area_size / 100);
-		ASSERT_EQ(set_paused(&self->group, 1), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_PAUSE), 0);
 		total = expect_exact(_metadata, &self->group, self->base);
 		pending += total / (self->group.area_size / 2) !=
 			   last / (self->group.area_size / 2);
 		ASSERT_EQ(mask_interrupts(false), 0);
-		ASSERT_EQ(set_paused(&self->group, 0), 0);
+		ASSERT_EQ(pause_aux(&self->group, PERF_AUX_RESUME), 0);
 	}
 }
 
@@ -196,7 +196,7 @@ TEST_F(pt_total, gates_in_a_pause)
 	ASSERT_GE(pause, 0);
 	for (i = 0; i < 20; i++) {
 		work(10);
-		ASSERT_EQ(set_paused(group, 1), 0);
+		ASSERT_EQ(pause_aux(group, PERF_AUX_PAUSE), 0);
 		soft_pause();
 		soft_resume();
 		work(10);
@@ -205,7 +205,7 @@ TEST_F(pt_total, gates_in_a_pause)
 		EXPECT_EQ(total > last, i % 2 == 0);
 		if (i % 2 == 0)
 			soft_pause();
-		ASSERT_EQ(set_paused(group, 0), 0);
+		ASSERT_EQ(pause_aux(group, PERF_AUX_RESUME), 0);
 	}
 	EXPECT_EQ(perf_count(resume), 20);
 	EXPECT_EQ(perf_count(pause), 30);
@@ -226,7 +226,7 @@ static void expect_not_counted(struct __test_metadata *_metadata, unsigned int p
 	ASSERT_EQ(aux_group_open(&group, &spec), 0);
 	ASSERT_EQ(aux_group_enable(&group), 0);
 	work(500);
-	ASSERT_EQ(set_paused(&group, 1), 0);
+	ASSERT_EQ(pause_aux(&group, PERF_AUX_PAUSE), 0);
 	aux_control_read(group.page, &ctl);
 	EXPECT_EQ(ctl.state, PERF_AUX_STATE_PAUSED);
 	EXPECT_EQ(ctl.total, 0);
