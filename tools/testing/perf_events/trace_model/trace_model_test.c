@@ -232,7 +232,7 @@ static void check_idle(u64 operations)
 	expect(cpu->cr3_match == operations, "operation lost or done twice");
 	expect(ring_position(cpu->output_mask) == position(operations) % RING,
 	       "position in the output");
-	expect(!tm_state.depth && tm_state.settled == tm_state.current_seq, "not settled");
+	expect(!tm_state.depth && tm_state.drained_seq == tm_state.current_seq, "not drained");
 	expect(!cpu->pmi && !cpu->held, "interrupt not delivered");
 	expect(shown == operations && tm_wants == TM_PT_USER, "shown is not the latest");
 	check_memory(operations);

@@ -47,13 +47,13 @@
 /**
  * struct tm_state - the model of one CPU
  * @current_seq: index of the current slot, sequence number above it
- * @settled: the @current_seq whose stores are all done
+ * @drained_seq: the @current_seq whose stores are all done
  * @depth: operations begun and not finished
  * @slot: values
  */
 struct tm_state {
 	unsigned long	current_seq;
-	unsigned long	settled;
+	unsigned long	drained_seq;
 	unsigned int	depth;
 	struct tm_cpu	slot[TM_SLOTS];
 };
@@ -188,11 +188,11 @@ static void tm_drain(bool found)
 {
 	/* In this order: if an NMI comes in between, tm_is_current() fails. */
 	unsigned long seq = this_cpu_read(tm_state.current_seq);
-	unsigned long settled = this_cpu_read(tm_state.settled);
+	unsigned long drained_seq = this_cpu_read(tm_state.drained_seq);
 	const struct tm_cpu *cpu = tm_slot(seq);
 	unsigned int i;
 
-	if (settled == seq)
+	if (drained_seq == seq)
 		return;
 
 	for (i = 0; i < cpu->nr_stores; i++) {
@@ -201,9 +201,9 @@ static void tm_drain(bool found)
 	}
 	if (found && i)
 		tm_count(TM_STAT_DRAINED);
-	/* Fails if an NMI published and settled a later value. */
+	/* Fails if an NMI published and drained a later value. */
 	if (tm_is_current(seq))
-		this_cpu_cmpxchg(tm_state.settled, settled, seq);
+		this_cpu_cmpxchg(tm_state.drained_seq, drained_seq, seq);
 }
 
 /* Execute @op once. NULL if it was not published, because an NMI published first. */
