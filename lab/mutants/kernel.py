@@ -2,6 +2,7 @@
 """Changes of the kernel that a kselftest should find. All of them are in one kernel, and a
 kernel parameter selects one: a change costs a boot and its tests, but no build."""
 
+import functools
 import hashlib
 import re
 import shutil
@@ -16,7 +17,7 @@ from where import BUILD, LAB, LINUX, OUT, digest_of
 
 KERNEL = BUILD / "kernel-mutants"
 KSELFTESTS = BUILD / "kselftest/perf_events"
-TESTS = ["tools/testing/selftests/perf_events", "arch/x86/events/intel/trace_model"]
+MODEL = ["arch/x86/events/intel/trace_model"]
 QEMU_FAULT = 90
 
 # Until one fails. Slow NMIs of one program must not lower the sampling rate of the next.
@@ -58,7 +59,14 @@ class KernelTarget:
         return self.chosen
 
     def digest(self):
-        return digest_of(TESTS) + str(self.boots)
+        """Of the programs as they are built: a change in another one counts for nothing."""
+        build_kselftests()
+        digest = hashlib.sha256(digest_of(MODEL).encode())
+        for programs, options in self.boots:
+            for program in programs:
+                digest.update((KSELFTESTS / program).read_bytes())
+            digest.update(str(options).encode())
+        return digest.hexdigest()
 
     def prepare(self, workers):
         """Builds the kernel, and checks that the tests pass without a change."""
@@ -106,6 +114,11 @@ class KernelTarget:
              "sh", "-c", RUN_ALL, "sh", *programs], cwd=KSELFTESTS)
 
 
+@functools.cache
+def build_kselftests():
+    subprocess.run([LAB / "build-kselftests"], check=True)
+
+
 def build_kernel():
     """With the changed files mounted over those of the tree, for the build only."""
     mounts = []
@@ -116,7 +129,6 @@ def build_kernel():
             file.write_text(target.source)
         mounts.append(f"mount --bind '{file}' '{LINUX / target.path}'")
     subprocess.run([LAB / "build-kernel"], check=True)
-    subprocess.run([LAB / "build-kselftests"], check=True)
     if not KERNEL.exists():
         shutil.copytree(BUILD / "kernel-default", KERNEL, symlinks=True)
     subprocess.run(["unshare", "--map-root-user", "--mount", "sh", "-ec",
@@ -136,7 +148,7 @@ TARGETS = [
     KernelTarget("intel-bts", "arch/x86/events/intel/bts.c",
                  (["intel_bts_late", "intel_bts_gates", "intel_bts_inside", "aux_bts_total",
                    *INTEL], ["--model=pebs"])),
-    KernelTarget("keep", "kernel/events/aux_keep.c", (["aux_keep"], [])),
+    KernelTarget("keep", "kernel/events/aux_keep.c", (["aux_keep", "aux_threads"], [])),
     KernelTarget("threads", "kernel/events/aux_thread.c", (["aux_threads"], [])),
     KernelTarget("core", "kernel/events/core.c",
                  (["aux_action_errors", "aux_sched", "aux_migrate", "aux_gates",

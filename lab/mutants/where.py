@@ -21,5 +21,5 @@ def digest_of(paths):
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if (file.is_file() and file.suffix not in NO_SOURCE and
                     "build" not in file.parts[len(LINUX.parts):]):
-                digest.update(str(file).encode() + file.read_bytes())
+                digest.update(str(file.relative_to(LINUX)).encode() + file.read_bytes())
     return digest.hexdigest()
