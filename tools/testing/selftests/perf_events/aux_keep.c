@@ -759,6 +759,64 @@ TEST_F(aux_keep, no_limit)
 	EXPECT_EQ(all_windows(&self->windows), 0);
 }
 
+/* A window that begins while there is no limit is kept. */
+TEST_F(aux_keep, limit_comes_later)
+{
+	struct aux_group *group = &self->group;
+	int i;
+
+	open_and_enable(_metadata, group, &self->spec);
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(keep_longer(group->aux, 0), 0);
+		soft_resume();
+		ASSERT_EQ(keep_longer(group->aux, FOREVER), 0);
+		soft_pause();
+	}
+	ASSERT_EQ(aux_group_disable(group), 0);
+	ASSERT_EQ(count_windows(group->aux, &self->windows), 0);
+	EXPECT_EQ(self->windows.partial, 20);
+	EXPECT_EQ(all_windows(&self->windows), 20);
+	read_all(_metadata, group, &self->trace, &self->records);
+	EXPECT_GE(self->trace.nr, 20);
+}
+
+/* An overwritten area has no room to give back: all windows in it are kept. */
+TEST_F(aux_keep, redirected_to_overwritten)
+{
+	struct aux_spec spec = self->spec;
+	struct aux_group other;
+	pid_t child = fork();
+	int i;
+
+	if (!child)
+		for (;;)
+			pause();
+	ASSERT_GT(child, 0);
+	self->spec.cpu = nth_cpu(0);
+	self->spec.no_map = true;
+	spec.cpu = nth_cpu(0);
+	spec.pid = child;
+	spec.overwrite = true;
+	spec.aux_pages = 64;
+	ASSERT_EQ(aux_group_open(&other, &spec), 0)
+		TH_LOG("%s", strerror(errno));
+	ASSERT_EQ(aux_group_open(&self->group, &self->spec), 0);
+	ASSERT_EQ(keep_longer(self->group.aux, FOREVER), 0);
+	ASSERT_EQ(perf_set_output(self->group.aux, other.aux), 0)
+		TH_LOG("%s", strerror(errno));
+	ASSERT_EQ(aux_group_enable(&self->group), 0);
+	for (i = 0; i < 20; i++)
+		call_of(&self->call[i], 0);
+	ASSERT_EQ(aux_group_disable(&self->group), 0);
+	ASSERT_EQ(count_windows(self->group.aux, &self->windows), 0);
+	EXPECT_EQ(self->windows.partial, 20);
+	EXPECT_EQ(all_windows(&self->windows), 20);
+	EXPECT_EQ(aux_stat("total.rewinds"), 0);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	aux_group_close(&other);
+}
+
 TEST_F(aux_keep, refused)
 {
 	struct aux_group *group = &self->group;
