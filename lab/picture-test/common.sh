@@ -49,3 +49,9 @@ self_times() {
 		}
 		END { for (stack in self) if (self[stack]) print stack, self[stack] }' | sort
 }
+
+# Who runs on this machine, and samples, into here.data
+record_here() {
+	perf record -q -e cpu-clock -F 500 --switch-events -a -o here.data -- sleep 0.5 >said 2>&1 ||
+		complain "perf record: $(<said)"
+}
