@@ -14,7 +14,7 @@ unexport LINUX
 
 .PHONY: help compose export patches kernel perf demo deb deb-kernel shell bench bench-long \
 	check check-user check-vm check-model check-patches check-base check-topics \
-	check-builds check-commits check-deb check-deb-kernel check-debug check-long \
+	check-browser check-builds check-commits check-deb check-deb-kernel check-debug check-long \
 	check-mutants check-processors check-recordings hardware-report fuzz clean
 
 help:		## this list
@@ -73,6 +73,9 @@ check-base:	## another base: builds, boots, kselftests, the demo's recordings (B
 
 check-topics:	## each topic, only with those it needs: it builds and passes its tests (slow)
 	@lab/check topics
+
+check-browser:	## pictures in a real browser: Chromium, speedscope, Perfetto (./run installs them)
+	@lab/check browser
 
 check-builds:	## each commit builds, without new warnings of sparse and W=1 (slow, can be resumed)
 	@lab/check builds
