@@ -634,6 +634,7 @@ TEST_F_TIMEOUT(aux_keep, nmi_gates_two_cpus, 300)
 	const char *calls = getenv("PERF_KEEP_CALLS");
 	__u64 wanted = calls ? atoi(calls) : CALLS;
 	struct nmi_side side[2] = {};
+	__u64 begin;
 	int i;
 
 	if (self->other_cpu < 0)
@@ -645,7 +646,13 @@ TEST_F_TIMEOUT(aux_keep, nmi_gates_two_cpus, 300)
 		nmi_side_open(_metadata, &side[i], &self->spec, i ? self->other_cpu : nth_cpu(0));
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(aux_group_enable(&side[i].group), 0);
+	begin = clock_ns();
 	do {
+		ASSERT_LT(clock_ns() - begin, 250000000000ULL)
+			TH_LOG("%llu and %llu windows; %llu times the area was full",
+			       (unsigned long long)all_windows(&side[0].windows),
+			       (unsigned long long)all_windows(&side[1].windows),
+			       (unsigned long long)aux_stat("total.truncated"));
 		spin_ns(1000000);
 		for (i = 0; i < 2; i++)
 			nmi_side_read(_metadata, &side[i]);
