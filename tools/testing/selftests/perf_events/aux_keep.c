@@ -255,7 +255,7 @@ TEST_F(aux_keep, windows_that_sleep)
 	open_and_enable(_metadata, group, &self->spec);
 	for (i = 0; i < 20; i++) {
 		soft_resume();
-		usleep(1000);
+		sleep_until_switched_out();
 		soft_pause();
 	}
 	ASSERT_EQ(aux_group_disable(group), 0);
@@ -290,7 +290,7 @@ TEST_F(aux_keep, records_of_one_window)
 
 		cut->before = clock_ns();
 		soft_resume();
-		usleep(1000);
+		sleep_until_switched_out();
 		spin_ns(LONGER / 10);
 		soft_pause();
 		cut->after = clock_ns();
@@ -320,7 +320,7 @@ static void child(struct call *call)
 	for (i = 0; i < CHILD_CALLS; i++)
 		call_of(call, i % 10 ? 0 : LONGER * 6 / 5);
 	soft_resume();
-	usleep(1000);
+	sleep_until_switched_out();
 	soft_pause();
 	raise(SIGSTOP);
 	_exit(0);

@@ -18,7 +18,6 @@
 #include <x86intrin.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -411,15 +410,6 @@ TEST_F(pt_level, address_filter)
 		  ROUNDS)
 		TH_LOG("%s", self->trace.error);
 	expect_exact(_metadata, gated);
-}
-
-static long switches(void)
-{
-	struct rusage usage;
-
-	getrusage(RUSAGE_THREAD, &usage);
-
-	return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
 #define AFTER_STOP	1000	/* branches of a window, behind the filtered code */

@@ -16,6 +16,7 @@
 #include <linux/hw_breakpoint.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -408,6 +409,25 @@ void spin_ns(__u64 ns)
 
 	while (clock_ns() < end)
 		;
+}
+
+long switches(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+
+	return usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
+/* Where a virtual CPU loses its time, a sleep may be over before the task is switched out. */
+void sleep_until_switched_out(void)
+{
+	long before = switches();
+
+	do {
+		usleep(1000);
+	} while (switches() == before);
 }
 
 long long kernel_taint(void)

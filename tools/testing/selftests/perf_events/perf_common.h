@@ -130,6 +130,9 @@ int pin_to_cpu(int cpu);
 int nth_cpu(int n);
 int cpu_set_online(int cpu, bool online);
 void spin_ns(__u64 ns);
+/* How often this thread was switched out */
+long switches(void);
+void sleep_until_switched_out(void);
 __u64 clock_ns(void);
 /* The kernel's taint flags, as a number */
 long long kernel_taint(void);
