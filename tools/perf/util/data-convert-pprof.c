@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0
+/* perf data convert --to-pprof; see data-convert-pprof.h */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/bitmap.h>
+#include <linux/err.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include <linux/zalloc.h>
+#include "auxtrace.h"
+#include "data.h"
+#include "data-convert-pprof.h"
+#include "debug.h"
+#include "evlist.h"
+#include "header.h"
+#include "new-file.h"
+#include "pprof-records.h"
+#include "session.h"
+#include "symbol.h"
+#include "time-utils.h"
+
+#define SAY(fmt, ...)		fprintf(stderr, "[ perf data convert: " fmt " ]\n", ##__VA_ARGS__)
+
+/**
+ * struct converter - A conversion
+ * @itrace: traces aren't decoded
+ */
+struct converter {
+	struct pprof_records		records;
+	const struct pprof_opts		*opts;
+	struct perf_data		data;
+	struct new_file			file;
+	struct itrace_synth_opts	itrace;
+	struct perf_time_interval	*ranges;
+	int				ranges_size;
+	DECLARE_BITMAP(cpus, MAX_NR_CPUS);
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
+{
+	interrupted = sig;
+	session_done = 1;
+}
+
+/* ---- filters */
+
+static bool is_filtered(const struct pprof_opts *opts)
+{
+	return opts->times || opts->cpus || symbol_conf.tid_list_str || symbol_conf.pid_list_str ||
+	       symbol_conf.comm_list_str;
+}
+
+static int parse_times(struct converter *converter)
+{
+	struct pprof_records *records = &converter->records;
+	int err;
+
+	if (!converter->opts->times)
+		return 0;
+	err = perf_time__parse_for_ranges(converter->opts->times, records->session,
+					  &converter->ranges, &converter->ranges_size,
+					  &records->nr_ranges);
+	records->ranges = converter->ranges;
+	return err;
+}
+
+static int parse_cpus(struct converter *converter)
+{
+	if (!converter->opts->cpus)
+		return 0;
+	if (perf_session__cpu_bitmap(converter->records.session, converter->opts->cpus,
+				     converter->cpus))
+		return -EINVAL;
+	converter->records.cpus = converter->cpus;
+	return 0;
+}
+
+/* ---- what the header says */
+
+/* Of the lines of perf report --header-only, these say what the profile is of */
+static bool is_comment(const char *line)
+{
+	return strstarts(line, "# hostname :") || strstarts(line, "# os release :") ||
+	       strstarts(line, "# perf version :") || strstarts(line, "# cmdline :") ||
+	       strstarts(line, "# dumped because of :");
+}
+
+static int add_comments(struct converter *converter, char *header)
+{
+	char *line, *rest = header;
+	int err = 0;
+
+	while (err >= 0 && (line = strsep(&rest, "\n"))) {
+		if (is_comment(line))
+			err = pprof__comment(&converter->records.profile, line + strlen("# "));
+	}
+	return min(err, 0);
+}
+
+static int add_header(struct converter *converter)
+{
+	char *header = NULL;
+	size_t size;
+	FILE *out;
+	int err;
+
+	if (perf_data__is_pipe(&converter->data))
+		return 0;
+	out = open_memstream(&header, &size);
+	if (!out)
+		return -ENOMEM;
+	perf_header__fprintf_info(converter->records.session, out, false);
+	err = fclose(out) ? -ENOMEM : add_comments(converter, header);
+	free(header);
+	return err;
+}
+
+/* What the kernel lost is missing from all sums */
+static int add_losses(struct converter *converter)
+{
+	const struct events_stats *stats = &converter->records.session->evlist->stats;
+	char text[64];
+	int err;
+
+	if (!stats->total_lost && !stats->total_lost_samples)
+		return 0;
+	snprintf(text, sizeof(text), "lost by the kernel : %" PRIu64 " records",
+		 stats->total_lost + stats->total_lost_samples);
+	err = pprof__comment(&converter->records.profile, text);
+	return min(err, 0);
+}
+
+/* Only if the file tells what its clock has to do with that of the wall */
+static void set_times(struct converter *converter)
+{
+	const struct pprof_records *records = &converter->records;
+	const struct perf_env *env = &records->session->header.env;
+	struct pprof *profile = &converter->records.profile;
+
+	profile->duration = records->last - records->first;
+	if (env->clock.enabled && records->first)
+		profile->time = records->first - env->clock.clockid_ns + env->clock.tod_ns;
+}
+
+/* ---- the end */
+
+static const char *input_of(const struct converter *converter)
+{
+	return converter->data.path ?: "perf.data";
+}
+
+static int say_error(const struct converter *converter, int err)
+{
+	const char *path = converter->opts->path;
+
+	if (err == -EEXIST)
+		pr_err("'%s' exists. -f replaces it.\n", path);
+	else
+		pr_err("Can't write '%s': %s\n", path, strerror(-err));
+	return err;
+}
+
+static int say_nothing(const struct converter *converter)
+{
+	bool traced = perf_header__has_feat(&converter->records.session->header, HEADER_AUXTRACE);
+
+	pr_err("'%s' has no samples%s.%s\n", input_of(converter),
+	       is_filtered(converter->opts) ? " there" : "",
+	       traced ? " For its trace, see --to-folded and --to-trace-events." : "");
+	return -ENODATA;
+}
+
+static void say_done(const struct converter *converter)
+{
+	const struct pprof_records *records = &converter->records;
+
+	SAY("Converted '%s' into pprof data '%s'", input_of(converter), converter->opts->path);
+	SAY("%" PRIu64 " samples, %u different ones, %u locations", records->samples,
+	    records->profile.samples.nr, records->profile.locations.nr);
+}
+
+static int write_profile(struct converter *converter)
+{
+	int err = add_header(converter);
+
+	if (!err)
+		err = add_losses(converter);
+	set_times(converter);
+	if (!err)
+		err = pprof__write(&converter->records.profile, converter->file.out);
+	return new_file__finish(&converter->file, err);
+}
+
+static int finish(struct converter *converter)
+{
+	int err;
+
+	if (!converter->records.samples) {
+		new_file__abort(&converter->file);
+		return say_nothing(converter);
+	}
+	err = write_profile(converter);
+	if (err)
+		return say_error(converter, err);
+	say_done(converter);
+	return 0;
+}
+
+static int fail(struct converter *converter, int err)
+{
+	const char *path = converter->opts->path;
+
+	new_file__abort(&converter->file);
+	if (interrupted)
+		pr_err("Interrupted: there is no '%s'\n", path);
+	else
+		pr_err("'%s' can't be processed: there is no '%s'\n", input_of(converter), path);
+	return err ?: -EINTR;
+}
+
+/* ---- the conversion */
+
+static int convert(struct converter *converter)
+{
+	int err = new_file__open(&converter->file, converter->opts->path, converter->opts->force);
+
+	if (err)
+		return say_error(converter, err);
+	err = perf_session__process_events(converter->records.session);
+	return err || interrupted ? fail(converter, err) : finish(converter);
+}
+
+static int prepare(struct converter *converter)
+{
+	struct perf_session *session = converter->records.session;
+	int err;
+
+	if (symbol__init(&session->header.env) < 0)
+		return -EINVAL;
+	converter->itrace.set = true;
+	converter->itrace.dont_decode = true;
+	session->itrace_synth_opts = &converter->itrace;
+	err = parse_times(converter);
+	if (!err)
+		err = parse_cpus(converter);
+	return err ?: pprof_records__add_events(&converter->records);
+}
+
+static int convert_session(struct converter *converter)
+{
+	struct perf_session *session;
+	int err;
+
+	session = perf_session__new(&converter->data, &converter->records.tool);
+	if (IS_ERR(session)) {
+		pr_err("'%s' can't be read\n", input_of(converter));
+		return PTR_ERR(session);
+	}
+	converter->records.session = session;
+	err = prepare(converter);
+	if (!err)
+		err = convert(converter);
+	zfree(&converter->ranges);
+	perf_session__delete(session);
+	return err;
+}
+
+int pprof__convert(const char *input, const struct pprof_opts *opts)
+{
+	struct converter *converter = zalloc(sizeof(*converter));
+	int err;
+
+	if (!converter)
+		return -1;
+	err = pprof_records__init(&converter->records);
+	converter->opts = opts;
+	converter->data.mode = PERF_DATA_MODE_READ;
+	converter->data.path = input;
+	converter->data.force = opts->force;
+	signal(SIGINT, on_signal);
+	signal(SIGTERM, on_signal);
+	if (!err)
+		err = convert_session(converter);
+	pprof_records__exit(&converter->records);
+	free(converter);
+	return err ? -1 : 0;
+}
