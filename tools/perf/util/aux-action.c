@@ -441,7 +441,7 @@ int evlist__check_thread_windows(struct evlist *evlist, const struct record_opts
 	struct evsel *evsel;
 	bool found = false;
 
-	if (!target__has_cpu(&opts->target)) {
+	if (!opts->target.system_wide && !opts->target.cpu_list) {
 		scnprintf(msg, size,
 			  "--thread-windows is for -a and -C. Leave it out: the windows of a task follow it");
 		return -EINVAL;
