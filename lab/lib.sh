@@ -42,7 +42,7 @@ use_ccache() {
 # The system's libtraceevent, not the bundled copy. Left out: interpreters and a second
 # user interface, which no part of this series needs.
 perf_options=(LIBTRACEEVENT_DYNAMIC=1 NO_LIBPERL=1 NO_LIBPYTHON=1 NO_GTK2=1 NO_JVMTI=1
-	NO_LIBDEBUGINFOD=1 NO_SDT=1 WERROR=0)
+	NO_LIBDEBUGINFOD=1 NO_SDT=1)
 
 # The same sources give the same kernel, whoever builds them.
 fix_build_identity() {
