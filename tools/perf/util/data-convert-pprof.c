@@ -17,6 +17,7 @@
 #include "debug.h"
 #include "evlist.h"
 #include "header.h"
+#include "header-lines.h"
 #include "new-file.h"
 #include "pprof-records.h"
 #include "session.h"
@@ -83,42 +84,19 @@ static int parse_cpus(struct converter *converter)
 
 /* ---- what the header says */
 
-/* Of the lines of perf report --header-only, these say what the profile is of */
+/* These lines say what the profile is of */
 static bool is_comment(const char *line)
 {
-	return strstarts(line, "# hostname :") || strstarts(line, "# os release :") ||
-	       strstarts(line, "# perf version :") || strstarts(line, "# cmdline :") ||
-	       strstarts(line, "# dumped because of :");
+	return strstarts(line, "hostname :") || strstarts(line, "os release :") ||
+	       strstarts(line, "perf version :") || strstarts(line, "cmdline :") ||
+	       strstarts(line, "dumped because of :");
 }
 
-static int add_comments(struct converter *converter, char *header)
+static int add_comment(void *arg, const char *line)
 {
-	char *line, *rest = header;
-	int err = 0;
+	struct converter *converter = arg;
 
-	while (err >= 0 && (line = strsep(&rest, "\n"))) {
-		if (is_comment(line))
-			err = pprof__comment(&converter->records.profile, line + strlen("# "));
-	}
-	return min(err, 0);
-}
-
-static int add_header(struct converter *converter)
-{
-	char *header = NULL;
-	size_t size;
-	FILE *out;
-	int err;
-
-	if (perf_data__is_pipe(&converter->data))
-		return 0;
-	out = open_memstream(&header, &size);
-	if (!out)
-		return -ENOMEM;
-	perf_header__fprintf_info(converter->records.session, out, false);
-	err = fclose(out) ? -ENOMEM : add_comments(converter, header);
-	free(header);
-	return err;
+	return is_comment(line) ? min(pprof__comment(&converter->records.profile, line), 0) : 0;
 }
 
 /* What the kernel lost is missing from all sums */
@@ -187,7 +165,7 @@ static void say_done(const struct converter *converter)
 
 static int write_profile(struct converter *converter)
 {
-	int err = add_header(converter);
+	int err = header_lines__each(converter->records.session, add_comment, converter);
 
 	if (!err)
 		err = add_losses(converter);
