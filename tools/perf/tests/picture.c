@@ -4,8 +4,9 @@
  *
  * Expected: a window ends where events have paused the trace, and only there; what is lost
  * is a slice; each CPU shows who ran, within the times that are wanted, and says what it
- * doesn't know. A window that goes on over a pause, or that another thread's pause has cut
- * in two, or a run without its end, fails here.
+ * doesn't know. A dump is marked when its trigger says. A window that goes on over a pause,
+ * or that another thread's pause has cut in two, or a run without its end, or a mark outside
+ * of the recording, fails here.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +58,8 @@ static void shorten(const char *line, char *text, size_t size)
 		snprintf(text, size, "+%.0f", dur * 1000);
 	size -= strlen(text);
 	text += strlen(text);
-	snprintf(text, size, "%s; ", strstr(rest, "not recorded") ? " ?" : "");
+	snprintf(text, size, "%s%s; ", strstr(rest, "not recorded") ? " ?" : "",
+		 strstr(rest, "\"s\":\"g\"") ? " in all" : "");
 }
 
 /* Is it in the file, which then is gone? */
@@ -267,6 +269,47 @@ static int test_rows(void)
 	return end(10, "i lost 3; ");
 }
 
+static int dump(const char *why)
+{
+	return picture__mark_dump(&picture, why, 2000000000);
+}
+
+/* The recording is from 1000000005 to 2000000000 */
+static int test_dumps(void)
+{
+	CHECK(!begin());
+	picture.events.origin = 1000000005;
+	CHECK(!dump("trigger a-b: e,longer=1s: 2 ms, thread 1/2 on CPU 0 at 1.000000007, since 1"));
+	CHECK(!dump("trigger c: at 1.000000009 :e: 1 times, thread 1/2 at 1.000000015 (try 2)"));
+	/* The first and the last time, and those around them */
+	CHECK(!dump("trigger d: e: 1 times, thread 1/2 at 1.000000005"));
+	CHECK(!dump("trigger e: e: 1 times, thread 1/2 at 2.000000000"));
+	CHECK(!dump("trigger f: e: 1 times, thread 1/2 at 1.000000004"));
+	CHECK(!dump("trigger g: e: 1 times, thread 1/2 at 2.000000001"));
+	/* No such name, no such time */
+	CHECK(!dump("signal SIGUSR2"));
+	CHECK(!dump("trigger h: socket: process 1 of user 2"));
+	CHECK(!dump("trigger happy at 1.5"));
+	CHECK(!dump("3 more of a"));
+	return end(2000000000, "i a-b 2 in all; i c 10 in all; i d 0 in all; i e 999999995 in all; "
+		   "i f 999999995 in all; i g 999999995 in all; i dump 999999995 in all; "
+		   "i h 999999995 in all; i dump 999999995 in all; i dump 999999995 in all; ");
+}
+
+/* As all else, only in the ranges, of which the last one is before the end */
+static int test_dumps_in_ranges(void)
+{
+	static const struct perf_time_interval ranges[] = { { 10, 20 }, { 40, 50 } };
+
+	CHECK(!begin());
+	picture.ranges = ranges;
+	picture.nr_ranges = ARRAY_SIZE(ranges);
+	CHECK(!dump("trigger a: e: 1 times, thread 1/2 at 0.000000040"));
+	CHECK(!dump("trigger a: e: 1 times, thread 1/2 at 0.000000030"));
+	CHECK(!dump("signal SIGUSR2"));
+	return end(100, "i a 40 in all; ");
+}
+
 /* From the first function to the second one, in the middle of it; or to what isn't traced */
 static int returns(struct picture_thread *thread, u64 time, u64 to)
 {
@@ -318,6 +361,8 @@ static int run(void)
 	CHECK(!test_runs());
 	CHECK(!test_ranges());
 	CHECK(!test_rows());
+	CHECK(!test_dumps());
+	CHECK(!test_dumps_in_ranges());
 	CHECK(!test_fold());
 	return TEST_OK;
 }

@@ -141,6 +141,7 @@ static const char kinds[] = BEGIN
 	EVENT("X", "2", "9223372036854.775000", "s", ",\"dur\":9223372036854.775000") ","
 	EVENT("i", "2", "-0.001000", "m", ",\"s\":\"t\"") ","
 	EVENT("i", "2", "0.010000", "m", ",\"s\":\"t\"" NOTE) ","
+	EVENT("i", "2", "0.020000", "m", ",\"s\":\"g\"" NOTE) ","
 	EVENT("C", "1", "0.100000", "c", ",\"args\":{\"value\":18446744073709551615}")
 	END("1000");
 
@@ -159,6 +160,7 @@ static int test_kinds(void)
 	CHECK(!trace_events__slice(&events, &track, INT64_MAX, UINT64_MAX, "s", NULL));
 	CHECK(!trace_events__mark(&events, &track, 999, "m", NULL));
 	CHECK(!trace_events__mark(&events, &track, 1010, "m", "n"));
+	CHECK(!trace_events__mark_all(&events, &track, 1020, "m", "n"));
 	CHECK(!trace_events__count(&events, 1, 1100, "c", UINT64_MAX));
 	CHECK(!trace_events__finish(&events));
 	CHECK(!strcmp(text_of(path), kinds));

@@ -10,6 +10,7 @@
 #include <linux/bitmap.h>
 #include <linux/err.h>
 #include <linux/kernel.h>
+#include <linux/string.h>
 #include <linux/time64.h>
 #include <linux/zalloc.h>
 #include <subcmd/parse-options.h>
@@ -19,6 +20,7 @@
 #include "debug.h"
 #include "evlist.h"
 #include "header.h"
+#include "header-lines.h"
 #include "picture-records.h"
 #include "session.h"
 #include "symbol.h"
@@ -27,6 +29,9 @@
 
 #define SAY(fmt, ...)		fprintf(stderr, "[ perf data convert: " fmt " ]\n", ##__VA_ARGS__)
 #define MB			(1024.0 * 1024.0)
+
+/* In the header, before the reason */
+#define DUMPED			"dumped because of : "
 
 #define PROGRESS_RECORDS	4096
 #define PROGRESS_NS		(NSEC_PER_SEC / 2)
@@ -288,6 +293,22 @@ static void say_done(const struct converter *converter, u64 size)
 		SAY("%" PRIu64 " branches", records->branches);
 }
 
+static int mark_dump(void *arg, const char *line)
+{
+	struct picture_records *records = arg;
+
+	if (!strstarts(line, DUMPED))
+		return 0;
+	return picture__mark_dump(&records->picture, line + strlen(DUMPED), records->now);
+}
+
+static int end_picture(struct picture_records *records)
+{
+	int err = picture__end(&records->picture, records->now);
+
+	return err ?: header_lines__each(records->session, mark_dump, records);
+}
+
 static int finish(struct converter *converter)
 {
 	struct picture_records *records = &converter->records;
@@ -298,7 +319,7 @@ static int finish(struct converter *converter)
 		abort_output(converter);
 		return say_nothing(converter);
 	}
-	err = picture__end(&records->picture, records->now);
+	err = end_picture(records);
 	size = records->picture.events.size;
 	if (err)
 		abort_output(converter);

@@ -41,24 +41,9 @@ static bool is_wanted_cpu(const struct picture_records *records, u32 cpu)
 	return !records->cpus || cpu == (u32)-1 || test_bit(cpu, records->cpus);
 }
 
-/* Which of the ranges has it? -1: none */
-static int range_of(const struct picture_records *records, u64 time)
-{
-	const struct perf_time_interval *range = records->picture.ranges;
-	int i;
-
-	if (!range)
-		return 0;
-	for (i = 0; i < records->picture.nr_ranges; i++, range++) {
-		if (time >= range->start && (time <= range->end || !range->end))
-			return i;
-	}
-	return -1;
-}
-
 static bool is_wanted(const struct picture_records *records, u32 cpu, u64 time)
 {
-	return is_wanted_cpu(records, cpu) && range_of(records, time) >= 0;
+	return is_wanted_cpu(records, cpu) && picture__range(&records->picture, time) >= 0;
 }
 
 /* False: it has no time, so it has no place in the picture */
@@ -273,7 +258,7 @@ static int add_branch(struct picture_records *records, struct machine *machine,
 			return err;
 	}
 	branch.time = time_of_branch(records, row, sample);
-	part = range_of(records, branch.time);
+	part = picture__range(&records->picture, branch.time);
 	if (part != row->part || !is_wanted_cpu(records, sample->cpu)) {
 		err = picture_thread__cut(row);
 		if (err)
@@ -449,7 +434,7 @@ static int process_switch(struct perf_tool *tool, union perf_event *event,
 	name = thread__comm_str(thread);
 	if (thread__is_filtered(thread))
 		goto out;
-	if (range_of(records, sample->time) >= 0)
+	if (picture__range(&records->picture, sample->time) >= 0)
 		records->switches++;
 	if (misc & PERF_RECORD_MISC_SWITCH_OUT)
 		err = picture__switch_out(&records->picture, sample->cpu, sample->time,

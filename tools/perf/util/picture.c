@@ -10,6 +10,20 @@ void picture__init(struct picture *picture)
 	picture_functions__init(&picture->functions);
 }
 
+int picture__range(const struct picture *picture, u64 time)
+{
+	const struct perf_time_interval *range = picture->ranges;
+	int i;
+
+	if (!range)
+		return 0;
+	for (i = 0; i < picture->nr_ranges; i++, range++) {
+		if (time >= range->start && (time <= range->end || !range->end))
+			return i;
+	}
+	return -1;
+}
+
 int picture__end(struct picture *picture, u64 time)
 {
 	struct picture_thread *thread;

@@ -101,6 +101,8 @@ struct picture {
 };
 
 void picture__init(struct picture *picture);
+/* Which of the ranges has that time? -1: none */
+int picture__range(const struct picture *picture, u64 time);
 /* Frees all. The file has to be finished or aborted before. */
 void picture__exit(struct picture *picture);
 
@@ -167,5 +169,13 @@ int picture__mark_cpu(struct picture *picture, int cpu, u64 time, const char *na
 
 int picture__end_cpus(struct picture *picture, u64 time);
 void picture__free_cpus(struct picture *picture);
+
+/* ---- dumps: picture-dump.c */
+
+/*
+ * Mark a dump in all rows. @why: what the header says; a trigger's name is the mark's.
+ * The mark is where @why says, if that is within the recording, else at its @end.
+ */
+int picture__mark_dump(struct picture *picture, const char *why, u64 end);
 
 #endif /* __PERF_PICTURE_H */

@@ -185,18 +185,30 @@ int trace_events__slice(struct trace_events *events, const struct trace_track *t
 	return end_event(events);
 }
 
-int trace_events__mark(struct trace_events *events, const struct trace_track *track, u64 time,
-		       const char *name, const char *note)
+static int mark(struct trace_events *events, char scope, const struct trace_track *track, u64 time,
+		const char *name, const char *note)
 {
 	int err = check_room(events, track, time);
 
 	if (err)
 		return err;
 	put_event(events, 'i', track, from_origin(events, time), name);
-	put(events, ",\"s\":\"t\"");
+	put(events, ",\"s\":\"%c\"", scope);
 	if (note)
 		put_args(events, "note", note);
 	return end_event(events);
+}
+
+int trace_events__mark(struct trace_events *events, const struct trace_track *track, u64 time,
+		       const char *name, const char *note)
+{
+	return mark(events, 't', track, time, name, note);
+}
+
+int trace_events__mark_all(struct trace_events *events, const struct trace_track *track, u64 time,
+			   const char *name, const char *note)
+{
+	return mark(events, 'g', track, time, name, note);
 }
 
 int trace_events__count(struct trace_events *events, int pid, u64 time, const char *name,

@@ -132,6 +132,10 @@ int trace_events__slice(struct trace_events *events, const struct trace_track *t
 int trace_events__mark(struct trace_events *events, const struct trace_track *track, u64 time,
 		       const char *name, const char *note);
 
+/* The same, in all tracks. This one has the mark if a reader shows marks of one only. */
+int trace_events__mark_all(struct trace_events *events, const struct trace_track *track, u64 time,
+			   const char *name, const char *note);
+
 /* The value that a counter of the process has from @time on */
 int trace_events__count(struct trace_events *events, int pid, u64 time, const char *name,
 			u64 value);
