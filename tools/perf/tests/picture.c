@@ -3,10 +3,10 @@
  * Rows of threads and CPUs.
  *
  * Expected: a window ends where events have paused the trace, and only there; what is lost
- * is a slice; each CPU shows who ran, within the times that are wanted, and says what it
- * doesn't know. A dump is marked when its trigger says. A window that goes on over a pause,
- * or that another thread's pause has cut in two, or a run without its end, or a mark outside
- * of the recording, fails here.
+ * is a slice; each CPU shows who ran, within the times that are wanted, unless it was idle,
+ * and says what it doesn't know. A dump is marked when its trigger says. A window that goes
+ * on over a pause, or that another thread's pause has cut in two, or a run without its end,
+ * or a mark outside of the recording, fails here.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,6 +240,23 @@ static int test_runs(void)
 		   "X a 85+5 ?; X a 91+9; ");
 }
 
+/* An idle CPU has no slice. What isn't known to run isn't taken for idle. */
+static int test_idle(void)
+{
+	CHECK(!begin());
+	CHECK(!picture__switch_out(&picture, 0, 10, 0, "swapper", NULL));
+	CHECK(!picture__switch_in(&picture, 0, 12, 1, "a"));
+	CHECK(!picture__switch_out(&picture, 0, 20, 1, "a", NULL));
+	CHECK(!picture__switch_in(&picture, 0, 22, 0, "swapper"));
+	CHECK(!picture__switch_out(&picture, 0, 30, 0, "swapper", NULL));
+	/* The end of being idle is lost, and the begin of b */
+	CHECK(!picture__switch_in(&picture, 0, 40, 0, "swapper"));
+	CHECK(!picture__switch_out(&picture, 0, 50, 2, "b", NULL));
+	CHECK(!picture__switch_out(&picture, 0, 60, 2, "b", NULL));
+	CHECK(!picture__switch_in(&picture, 0, 70, 0, "swapper"));
+	return end(100, "X a 12+8; X b 50+10 ?; ");
+}
+
 /* Only these times; an end of 0 is none */
 static int test_ranges(void)
 {
@@ -359,6 +376,7 @@ static int run(void)
 	CHECK(!test_windows_of_others());
 	CHECK(!test_lost());
 	CHECK(!test_runs());
+	CHECK(!test_idle());
 	CHECK(!test_ranges());
 	CHECK(!test_rows());
 	CHECK(!test_dumps());

@@ -106,13 +106,16 @@ static int slice(struct picture *picture, const struct picture_cpu *row, const c
 		   0);
 }
 
-static int run(struct picture *picture, const struct picture_cpu *row, const char *name, u64 end,
-	       const char *note)
+/* An empty place is idle: its thread is not work */
+static int run(struct picture *picture, const struct picture_cpu *row, int tid, const char *name,
+	       u64 end, const char *note)
 {
 	const struct perf_time_interval *range = picture->ranges;
 	u64 since = row->since ?: picture->events.origin;
 	int i, err = 0;
 
+	if (!tid)
+		return 0;
 	if (!range)
 		return slice(picture, row, name, since, end, note);
 	for (i = 0; !err && i < picture->nr_ranges; i++, range++) {
@@ -129,7 +132,7 @@ static int end_run(struct picture *picture, struct picture_cpu *row, u64 end, co
 
 	if (!row->name)
 		return 0;
-	err = run(picture, row, row->name, end, note);
+	err = run(picture, row, row->tid, row->name, end, note);
 	zfree(&row->name);
 	row->since = end;
 	return err;
@@ -163,7 +166,7 @@ int picture__switch_out(struct picture *picture, int cpu, u64 time, int tid, con
 		return end_run(picture, row, time, note);
 	err = end_run(picture, row, time, NO_END);
 	if (!err)
-		err = run(picture, row, name, time, NO_BEGIN);
+		err = run(picture, row, tid, name, time, NO_BEGIN);
 	row->since = time;
 	return err;
 }

@@ -159,7 +159,7 @@ struct picture_thread *picture__idle(struct picture *picture, int cpu);
 /* When a thread that ran there has paused the trace last; 0: none has */
 u64 picture__paused(const struct picture *picture, int cpu);
 
-/* A thread begins to run there, or ceases to. @note: more about that, or NULL */
+/* A thread begins to run there, or ceases to. 0 is idle. @note: more about that, or NULL */
 int picture__switch_in(struct picture *picture, int cpu, u64 time, int tid, const char *name);
 int picture__switch_out(struct picture *picture, int cpu, u64 time, int tid, const char *name,
 			const char *note);
