@@ -181,7 +181,7 @@ int trace_events__slice(struct trace_events *events, const struct trace_track *t
 	put_event(events, 'X', track, from_origin(events, time), name);
 	put_time(events, "dur", min_t(u64, duration, MAX_DISTANCE) * PSEC_PER_NSEC);
 	if (note)
-		put_args(events, "note", note);
+		put_text(events, "cat", note);
 	return end_event(events);
 }
 

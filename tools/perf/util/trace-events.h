@@ -20,7 +20,8 @@
  *   of a track that have the same time, each is a picosecond later than the one before.
  *   A double has these digits for 2.5 hours from the origin on.
  * - speedscope takes args for a part of the name, and an end must have the name of its
- *   begin. So calls have no args.
+ *   begin. So calls and slices have no args. What is to be said about them is the
+ *   category, which all but speedscope show.
  *
  * The file has a temporary name until it is complete. Nothing is kept in memory.
  *
@@ -121,7 +122,7 @@ int trace_events__end(struct trace_events *events, struct trace_track *track, u6
 /**
  * trace_events__slice - Add a slice that is known as a whole
  * @duration: in nanoseconds
- * @note:     more about it, or NULL
+ * @note:     more about it, or NULL: its category
  *
  * For tracks whose slices don't nest. Around calls, use begin and end.
  */
