@@ -345,32 +345,57 @@ static const char *action_of(const struct evsel *evsel)
 	return action.resume ? "resume: " : "";
 }
 
-/* Where it was: "f+0x12 (libc.so.6), CPU 3" */
-static int describe(struct picture_records *records, struct machine *machine,
-		    struct thread *thread, const struct perf_sample *sample, char *note)
+/*
+ * What occurs, as a tracepoint, is called so. Samples of a counter or a clock say where time
+ * goes: they are called by their function.
+ */
+static bool is_counter(const struct evsel *evsel)
+{
+	u32 type = evsel->core.attr.type;
+
+	return !aux_action(evsel).word && type != PERF_TYPE_TRACEPOINT && type != PERF_TYPE_SYNTH;
+}
+
+/* "cpu-clock, f+0x12 (libc.so.6), CPU 3": what the name says is there once more */
+static void put_note(char *note, const struct perf_sample *sample, const char *event,
+		     const struct picture_place *place)
+{
+	int len = snprintf(note, MAX_NOTE, "%s", event);
+
+	if (place->function && len < MAX_NOTE)
+		len += snprintf(note + len, MAX_NOTE - len, ", %s+0x%" PRIx64 " (%s)",
+				place->function->name, sample->ip - place->start,
+				place->function->dso);
+	if (sample->cpu != (u32)-1 && len < MAX_NOTE)
+		snprintf(note + len, MAX_NOTE - len, ", CPU %u", sample->cpu);
+}
+
+static int mark_sample(struct picture_records *records, struct machine *machine,
+		       struct thread *thread, struct picture_thread *row,
+		       const struct perf_sample *sample, struct evsel *evsel)
 {
 	struct picture_place place = { .maps = 0 };
-	int len = 0, err;
+	char event[MAX_NAME], note[MAX_NOTE];
+	const char *name = event;
 
-	note[0] = 0;
 	if (sample->ip) {
-		err = picture_functions__find(&records->picture.functions, machine, thread,
-					      sample->ip, &place);
+		int err = picture_functions__find(&records->picture.functions, machine, thread,
+						  sample->ip, &place);
+
 		if (err)
 			return err;
-		len = snprintf(note, MAX_NOTE, "%s+0x%" PRIx64 " (%s)", place.function->name,
-			       sample->ip - place.start, place.function->dso);
 	}
-	if (sample->cpu != (u32)-1 && len < MAX_NOTE)
-		snprintf(note + len, MAX_NOTE - len, "%sCPU %u", len ? ", " : "", sample->cpu);
-	return 0;
+	snprintf(event, sizeof(event), "%s%s", action_of(evsel), evsel__name(evsel));
+	put_note(note, sample, event, &place);
+	if (is_counter(evsel) && place.function && place.function->known)
+		name = place.function->name;
+	return picture_thread__mark(row, sample->time, name, note);
 }
 
 static int add_sample(struct picture_records *records, struct machine *machine,
 		      struct thread *thread, const struct perf_sample *sample, struct evsel *evsel)
 {
 	struct picture_thread *row;
-	char name[MAX_NAME], note[MAX_NOTE];
 	int err = 0;
 
 	if (!note_time(records, sample->time)) {
@@ -387,9 +412,7 @@ static int add_sample(struct picture_records *records, struct machine *machine,
 	if (err || !is_wanted(records, sample->cpu, sample->time))
 		return err;
 	records->samples++;
-	err = describe(records, machine, thread, sample, note);
-	snprintf(name, sizeof(name), "%s%s", action_of(evsel), evsel__name(evsel));
-	return err ?: picture_thread__mark(row, sample->time, name, *note ? note : NULL);
+	return mark_sample(records, machine, thread, row, sample, evsel);
 }
 
 static int process_sample(struct perf_tool *tool, union perf_event *event __maybe_unused,

@@ -45,8 +45,10 @@ refused() {
 test_samples() {
 	convert || fail "conversion: $(cat "$dir/said")"
 	wanted=$(perf script -i "$data" -F event 2>/dev/null | grep -c cpu-clock)
-	seen=$(grep -c '"ph":"i".*"name":"cpu-clock' "$json")
+	seen=$(grep -c '"ph":"i".*"note":"cpu-clock' "$json")
 	[ "$wanted" -gt 0 ] && [ "$seen" -eq "$wanted" ] || fail "$seen of $wanted samples"
+	grep -q '"ph":"i".*"name":"\([^"]*\)",.*"note":"cpu-clock, \1+0x' "$json" ||
+		fail "no sample has the name of its function"
 	grep -q '"ph":"X","pid":5000000,' "$json" || fail "no row of a CPU has a slice"
 	[ "$(head -c 1 "$json")" = '{' ] && [ "$(tail -n 1 "$json" | tail -c 2)" = '}' ] ||
 		fail "the file isn't whole"
