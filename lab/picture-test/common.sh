@@ -55,3 +55,15 @@ record_here() {
 	perf record -q -e cpu-clock -F 500 --switch-events -a -o here.data -- sleep 0.5 >said 2>&1 ||
 		complain "perf record: $(<said)"
 }
+
+# Dumps into dump.data, one because of SIGUSR2, and some because of a trigger. dump.reasons has
+# what the header says.
+record_dumps() {
+	# shellcheck disable=SC2016  # of the shell that is recorded
+	exits 0 perf record -q -M e16M -e cpu-clock -c 500000 -a --switch-events -o dump.data \
+		--trigger busy:cpu-clock,count=50000000,within=1h -- \
+		sh -c 'kill -USR2 $PPID; timeout 0.5 dd if=/dev/zero of=/dev/null bs=1M; true' || return
+	perf report -i dump.data --header-only 2>/dev/null | sed -n 's/^# dumped because of : //p' >dump.reasons
+	grep -q '^trigger busy: ' dump.reasons || complain "no dump of the trigger: $(<dump.reasons)" || return
+	grep -q '^signal SIGUSR2$' dump.reasons || complain "no dump of the signal: $(<dump.reasons)"
+}
