@@ -41,8 +41,9 @@
  * of the pause finds the level that the last gate asked for.
  *
  * A trace whose gates only pause it, to keep what led to an event, has no gate that resumes
- * it. Its reader can do as such a gate does (PERF_AUX_GATE_RESUME). That is a request like any other:
- * the next gate counts, and of a gate at the same time one or the other is the last.
+ * it. Its reader can do as such a gate does (PERF_AUX_GATE_RESUME). That is a request like
+ * any other: the next gate counts, and of a gate at the same time one or the other is the
+ * last.
  */
 #include <linux/lockdep.h>
 #include <linux/perf_event.h>
