@@ -628,6 +628,16 @@ static void expect_calls(struct __test_metadata *_metadata, struct nmi_side *sid
 	       (unsigned long long)side->windows.discarded);
 }
 
+/* Waits for the next event of @fd. */
+static void await_count(int fd)
+{
+	__u64 before = perf_count(fd);
+
+	do {
+		spin_ns(MORE_PAUSES_NS);
+	} while (perf_count(fd) == before);
+}
+
 /* PERF_KEEP_CALLS is the number of windows on each CPU. */
 TEST_F_TIMEOUT(aux_keep, nmi_gates_two_cpus, 300)
 {
@@ -658,9 +668,11 @@ TEST_F_TIMEOUT(aux_keep, nmi_gates_two_cpus, 300)
 			nmi_side_read(_metadata, &side[i]);
 	} while (all_windows(&side[0].windows) < wanted || all_windows(&side[1].windows) < wanted);
 
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(perf_disable(side[i].group.resume), 0);
-	spin_ns(5 * MORE_PAUSES_NS);
+		/* The last window has to end. On a busy machine, that takes long. */
+		await_count(side[i].group.pause);
+	}
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(aux_group_disable(&side[i].group), 0);
 		nmi_side_read(_metadata, &side[i]);
