@@ -652,6 +652,14 @@ TEST(frequency_goes_on)
 	close(fd);
 }
 
+/* Programs have these numbers in them. The other tests would follow a change of the header. */
+TEST(arguments)
+{
+	EXPECT_EQ(PERF_AUX_RESUME, 0);
+	EXPECT_EQ(PERF_AUX_PAUSE, 1);
+	EXPECT_EQ(PERF_AUX_GATE_RESUME, 2);
+}
+
 TEST_F(aux_pause, errors)
 {
 	struct perf_event_attr attr;
