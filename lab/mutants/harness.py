@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Changes that a test in user space should find: each is built and run."""
 
+import functools
 import hashlib
 import os
 import queue
@@ -105,8 +106,14 @@ class Target:
         for path in self.files:
             yield from mutants_of_file(self.name, path, (LINUX / path).read_text())
 
-    def digest(self):
+    @functools.cached_property
+    def digest_of_inputs(self):
         return digest_of(self.inputs)
+
+    def digest(self, verdict):
+        """Of the tests on which @verdict depends: all of them."""
+        del verdict
+        return self.digest_of_inputs
 
     def prepare(self, workers):
         """Runs the tests on the unchanged code, for their CPU time and the machine code."""

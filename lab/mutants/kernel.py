@@ -58,14 +58,20 @@ class KernelTarget:
         self.switch()
         return self.chosen
 
-    def digest(self):
-        """Of the programs as they are built: a change in another one counts for nothing."""
+    def digest(self, verdict):
+        """Of the programs, as they are built, on which @verdict depends: the one that found
+        the change, or all of them."""
+        finder = re.match(r"found by (\w+): ", verdict)
+        return self.digest_of_programs(finder.group(1) if finder else None)
+
+    @functools.cache
+    def digest_of_programs(self, finder):
         build_kselftests()
         digest = hashlib.sha256(digest_of(MODEL).encode())
         for programs, options in self.boots:
             for program in programs:
-                digest.update((KSELFTESTS / program).read_bytes())
-            digest.update(str(options).encode())
+                if finder in (None, program):
+                    digest.update((KSELFTESTS / program).read_bytes() + str(options).encode())
         return digest.hexdigest()
 
     def prepare(self, workers):
@@ -97,10 +103,13 @@ class KernelTarget:
 
     def test_boot(self, number, programs, options):
         """After one of the known faults of QEMU, which say nothing about the change, it tries
-        again."""
+        again. What a machine printed that ended in another way is kept."""
         for _ in range(3):
             with tempfile.TemporaryDirectory(dir=OUT) as work:
                 failed, status = self.boot(number, programs, options, Path(work))
+                if not failed and status not in (0, QEMU_FAULT):
+                    kept = OUT / f"{self.name}.{number}"
+                    shutil.copytree(work, kept, dirs_exist_ok=True)
             if failed or status != QEMU_FAULT:
                 break
         return failed or (f"status {status}" if status else None)
@@ -111,7 +120,7 @@ class KernelTarget:
             [str(LAB / "run"), "--kernel", "mutants", *options, "--mem", "2048",
              "--timeout", "900", "--append", f"{self.parameter}={number}",
              "--console", str(work / "console"), "--",
-             "sh", "-c", RUN_ALL, "sh", *programs], cwd=KSELFTESTS)
+             "sh", "-c", RUN_ALL, "sh", *programs], log=work / "output", cwd=KSELFTESTS)
 
 
 @functools.cache
