@@ -224,7 +224,10 @@ static struct perf_aux_threads *aux_threads_get(struct perf_event *with)
 	return threads;
 }
 
-/* Two events of one CPU would both take the note of a thread that comes. */
+/*
+ * Two events of one CPU would both take the note of a thread that comes. That the PMU traces
+ * one event only is found out later, and until then both are in the list.
+ */
 static bool aux_threads_have_cpu(struct perf_aux_threads *threads, int cpu)
 {
 	struct perf_event *event;
@@ -259,18 +262,18 @@ static void aux_threads_del(struct perf_aux_threads *threads, struct perf_event 
  * @with: event of another CPU, whose threads go on here in their windows; or %NULL
  *
  * Context: may sleep. Neither a context's mutex nor the hotplug lock is held.
- * Return: 0, -EINVAL (an event of a task, or for any CPU; one that doesn't start paused;
- * a PMU without an AUX area, or that can't pause; @with is of another PMU, or its windows
- * belong to its CPU), -EACCES (only privileged users may watch a CPU), -EBUSY (an event of
- * that CPU shares the threads already), -ENOMEM.
+ * Return: 0, -EINVAL (an event of a task; one that doesn't start paused; a PMU without an
+ * AUX area, or that can't pause; @with is of another PMU, or its windows belong to its
+ * CPU), -EACCES (only privileged users may watch a CPU), -EBUSY (an event of that CPU
+ * shares the threads already), -ENOMEM.
  */
 int perf_aux_threads_init(struct perf_event *event, struct perf_event *with)
 {
 	struct perf_aux_action *act = &event->aux_action;
 	int ret;
 
-	if (event->attach_state & PERF_ATTACH_TASK || event->cpu == -1 ||
-	    !perf_aux_action_match(event) || !event->attr.aux_start_paused)
+	if (event->attach_state & PERF_ATTACH_TASK || !perf_aux_action_match(event) ||
+	    !event->attr.aux_start_paused)
 		return -EINVAL;
 	if (with && (!with->aux_action.threads || with->pmu != event->pmu))
 		return -EINVAL;

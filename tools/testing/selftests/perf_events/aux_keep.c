@@ -761,6 +761,29 @@ TEST_F_TIMEOUT(aux_keep, nmi_storm_and_switches, 120)
 	EXPECT_EQ(waitpid(rival, NULL, 0), rival);
 }
 
+/* The window ends while its task is switched out, which ends the transaction anyway. */
+TEST_F(aux_keep, ends_in_a_switch)
+{
+	struct aux_group *group = &self->group;
+	int i;
+
+	attr_nmi(&self->spec.pause, 0, TAG_PAUSE);
+	open_and_enable(_metadata, group, &self->spec);
+	ASSERT_EQ(keep_longer(group->aux, 1), 0);
+	ASSERT_EQ(nmi_at("stop-entry:2"), 0);
+	for (i = 0; i < 20; i++) {
+		soft_resume();
+		sleep_until_switched_out();
+	}
+	ASSERT_EQ(nmi_at(""), 0);
+	ASSERT_EQ(aux_group_disable(group), 0);
+	ASSERT_EQ(count_windows(group->aux, &self->windows), 0);
+	EXPECT_EQ(self->windows.kept, 20);
+	EXPECT_EQ(all_windows(&self->windows), 20);
+	read_all(_metadata, group, &self->trace, &self->records);
+	EXPECT_GE(self->trace.nr, 20);
+}
+
 /* Without a limit, all are kept, and none is counted. */
 TEST_F(aux_keep, no_limit)
 {

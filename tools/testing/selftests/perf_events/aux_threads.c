@@ -531,6 +531,138 @@ TEST_F(aux_threads, what_is_left_has_its_own_records)
 	perf_records_free(&records);
 }
 
+/* --- Events that are refused, and those that are closed --- */
+
+struct refused {
+	struct beacon_run *run;
+	bool over;
+	unsigned int tries, opened;
+};
+
+static void *try_second_events(void *arg)
+{
+	struct refused *refused = arg;
+	struct beacon_run *run = refused->run;
+	struct aux_spec spec = run->spec;
+
+	while (!__atomic_load_n(&refused->over, __ATOMIC_RELAXED)) {
+		int i = refused->tries++ % CPUS;
+
+		spec.cpu = run->cpu[i];
+		spec.threads_fd = &run->group[i].aux;
+		refused->opened += aux_leader_error(&spec) != EBUSY;
+	}
+
+	return NULL;
+}
+
+/* A second event for a CPU takes no thread's window, also not before it is refused. */
+TEST_F(aux_threads, refused_events_take_nothing)
+{
+	struct beacon_run *run = &self->run;
+	struct refused refused = { .run = run };
+	pthread_t other;
+	int i;
+
+	open_and_enable(_metadata, run);
+	ASSERT_EQ(pthread_create(&other, NULL, try_second_events, &refused), 0);
+	for (i = 0; i < 10; i++)
+		wander(run);
+	__atomic_store_n(&refused.over, true, __ATOMIC_RELAXED);
+	ASSERT_EQ(pthread_join(other, NULL), 0);
+	EXPECT_TRUE(all_paused(_metadata, run));
+	beacon_run_read(_metadata, run);
+
+	EXPECT_GT(refused.tries, 100);
+	EXPECT_EQ(refused.opened, 0);
+	beacon_run_expect(_metadata, run);
+}
+
+/*
+ * How often context switches of this CPU look for windows: the kernel's function counted by
+ * an event of its kprobe.
+ */
+static int open_switch_counter(int cpu)
+{
+	struct perf_event_attr attr;
+
+	attr_init(&attr, pmu_type("kprobe"));
+	attr.disabled = 0;
+	attr.kprobe_func = (uintptr_t)"perf_aux_thread_leaves";
+
+	return perf_open(&attr, -1, cpu, -1);
+}
+
+static __u64 count_of_switches(struct __test_metadata *_metadata, int counter)
+{
+	__u64 before, after;
+	int i;
+
+	ASSERT_EQ(read(counter, &before, sizeof(before)), sizeof(before));
+	for (i = 0; i < 20; i++)
+		usleep(1);
+	ASSERT_EQ(read(counter, &after, sizeof(after)), sizeof(after));
+
+	return after - before;
+}
+
+/*
+ * Context switches look for windows as long as there are such events, whatever else is closed,
+ * and no longer. That ends a second later, so that it doesn't change all the time.
+ */
+TEST_F(aux_threads, switches_that_look_for_windows)
+{
+	struct beacon_run *run = &self->run;
+	struct aux_spec other;
+	int counter, i;
+
+	ASSERT_EQ(pin_to_cpu(run->cpu[0]), 0);
+	counter = open_switch_counter(run->cpu[0]);
+	ASSERT_GE(counter, 0);
+	open_and_enable(_metadata, run);
+	other = run->spec;
+	other.threads_fd = NULL;
+	other.pmu = "test_aux_contig";
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(aux_leader_error(&other), 0);
+	usleep(1500000);
+	EXPECT_GE(count_of_switches(_metadata, counter), 20);
+	for (i = 0; i < CPUS; i++)
+		aux_group_close(&run->group[i]);
+	/* The test fails by its time limit. */
+	while (count_of_switches(_metadata, counter))
+		usleep(100000);
+	close(counter);
+}
+
+static long available_kb(void)
+{
+	char text[4096], *line;
+
+	if (read_file("/proc/meminfo", text, sizeof(text)))
+		return -1;
+	line = strstr(text, "MemAvailable:");
+
+	return line ? atol(line + strlen("MemAvailable:")) : -1;
+}
+
+/* Events that share their threads with no other: each has more than 64 KiB. */
+TEST_F(aux_threads, memory_is_freed)
+{
+	const int events = 1000, slack_kb = 32 * 1024;
+	struct beacon_run *run = &self->run;
+	long before = available_kb();
+	int i;
+
+	ASSERT_GT(before, 0);
+	run->spec.cpu = run->cpu[0];
+	for (i = 0; i < events; i++)
+		ASSERT_EQ(aux_leader_error(&run->spec), 0);
+	/* The last ones are freed after a grace period. The test fails by its time limit. */
+	while (available_kb() < before - slack_kb)
+		usleep(1000);
+}
+
 /* --- More threads in windows than there is room for --- */
 
 #define MANY	7000
