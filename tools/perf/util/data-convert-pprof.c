@@ -2,17 +2,13 @@
 /* perf data convert --to-pprof; see data-convert-pprof.h */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <linux/bitmap.h>
-#include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
 #include <linux/zalloc.h>
-#include "auxtrace.h"
-#include "data.h"
+#include "convert-input.h"
 #include "data-convert-pprof.h"
 #include "debug.h"
 #include "evlist.h"
@@ -21,66 +17,15 @@
 #include "new-file.h"
 #include "pprof-records.h"
 #include "session.h"
-#include "symbol.h"
-#include "time-utils.h"
 
 #define SAY(fmt, ...)		fprintf(stderr, "[ perf data convert: " fmt " ]\n", ##__VA_ARGS__)
 
-/**
- * struct converter - A conversion
- * @itrace: traces aren't decoded
- */
 struct converter {
 	struct pprof_records		records;
 	const struct pprof_opts		*opts;
-	struct perf_data		data;
+	struct convert_input		input;
 	struct new_file			file;
-	struct itrace_synth_opts	itrace;
-	struct perf_time_interval	*ranges;
-	int				ranges_size;
-	DECLARE_BITMAP(cpus, MAX_NR_CPUS);
 };
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int sig)
-{
-	interrupted = sig;
-	session_done = 1;
-}
-
-/* ---- filters */
-
-static bool is_filtered(const struct pprof_opts *opts)
-{
-	return opts->times || opts->cpus || symbol_conf.tid_list_str || symbol_conf.pid_list_str ||
-	       symbol_conf.comm_list_str;
-}
-
-static int parse_times(struct converter *converter)
-{
-	struct pprof_records *records = &converter->records;
-	int err;
-
-	if (!converter->opts->times)
-		return 0;
-	err = perf_time__parse_for_ranges(converter->opts->times, records->session,
-					  &converter->ranges, &converter->ranges_size,
-					  &records->nr_ranges);
-	records->ranges = converter->ranges;
-	return err;
-}
-
-static int parse_cpus(struct converter *converter)
-{
-	if (!converter->opts->cpus)
-		return 0;
-	if (perf_session__cpu_bitmap(converter->records.session, converter->opts->cpus,
-				     converter->cpus))
-		return -EINVAL;
-	converter->records.cpus = converter->cpus;
-	return 0;
-}
 
 /* ---- what the header says */
 
@@ -130,7 +75,7 @@ static void set_times(struct converter *converter)
 
 static const char *input_of(const struct converter *converter)
 {
-	return converter->data.path ?: "perf.data";
+	return convert_input__name(&converter->input);
 }
 
 static int say_error(const struct converter *converter, int err)
@@ -147,9 +92,10 @@ static int say_error(const struct converter *converter, int err)
 static int say_nothing(const struct converter *converter)
 {
 	bool traced = perf_header__has_feat(&converter->records.session->header, HEADER_AUXTRACE);
+	const struct pprof_opts *opts = converter->opts;
 
 	pr_err("'%s' has no samples%s.%s\n", input_of(converter),
-	       is_filtered(converter->opts) ? " there" : "",
+	       convert_input__is_filtered(opts->times, opts->cpus) ? " there" : "",
 	       traced ? " For its trace, see --to-folded and --to-trace-events." : "");
 	return -ENODATA;
 }
@@ -195,7 +141,7 @@ static int fail(struct converter *converter, int err)
 	const char *path = converter->opts->path;
 
 	new_file__abort(&converter->file);
-	if (interrupted)
+	if (convert_input__interrupted())
 		pr_err("Interrupted: there is no '%s'\n", path);
 	else
 		pr_err("'%s' can't be processed: there is no '%s'\n", input_of(converter), path);
@@ -204,6 +150,13 @@ static int fail(struct converter *converter, int err)
 
 /* ---- the conversion */
 
+static void show_progress(struct pprof_records *records)
+{
+	struct converter *converter = container_of(records, struct converter, records);
+
+	convert_input__progress(&converter->input, records->first, records->last, 0);
+}
+
 static int convert(struct converter *converter)
 {
 	int err = new_file__open(&converter->file, converter->opts->path, converter->opts->force);
@@ -211,41 +164,38 @@ static int convert(struct converter *converter)
 	if (err)
 		return say_error(converter, err);
 	err = perf_session__process_events(converter->records.session);
-	return err || interrupted ? fail(converter, err) : finish(converter);
+	convert_input__end_progress(&converter->input);
+	return err || convert_input__interrupted() ? fail(converter, err) : finish(converter);
 }
 
+/* Traces aren't decoded. */
 static int prepare(struct converter *converter)
 {
-	struct perf_session *session = converter->records.session;
+	struct convert_input *input = &converter->input;
+	struct pprof_records *records = &converter->records;
 	int err;
 
-	if (symbol__init(&session->header.env) < 0)
-		return -EINVAL;
-	converter->itrace.set = true;
-	converter->itrace.dont_decode = true;
-	session->itrace_synth_opts = &converter->itrace;
-	err = parse_times(converter);
-	if (!err)
-		err = parse_cpus(converter);
-	return err ?: pprof_records__add_events(&converter->records);
+	records->session = input->session;
+	input->itrace.set = true;
+	input->itrace.dont_decode = true;
+	err = convert_input__filter(input, converter->opts->times, converter->opts->cpus);
+	records->ranges = input->ranges;
+	records->nr_ranges = input->nr_ranges;
+	records->cpus = input->wanted_cpus;
+	return err ?: pprof_records__add_events(records);
 }
 
-static int convert_session(struct converter *converter)
+static int convert_file(struct converter *converter, const char *path)
 {
-	struct perf_session *session;
-	int err;
+	int err = convert_input__open(&converter->input, path, converter->opts->force,
+				      &converter->records.tool);
 
-	session = perf_session__new(&converter->data, &converter->records.tool);
-	if (IS_ERR(session)) {
-		pr_err("'%s' can't be read\n", input_of(converter));
-		return PTR_ERR(session);
-	}
-	converter->records.session = session;
+	if (err)
+		return err;
 	err = prepare(converter);
 	if (!err)
 		err = convert(converter);
-	zfree(&converter->ranges);
-	perf_session__delete(session);
+	convert_input__close(&converter->input);
 	return err;
 }
 
@@ -257,14 +207,10 @@ int pprof__convert(const char *input, const struct pprof_opts *opts)
 	if (!converter)
 		return -1;
 	err = pprof_records__init(&converter->records);
+	converter->records.progress = show_progress;
 	converter->opts = opts;
-	converter->data.mode = PERF_DATA_MODE_READ;
-	converter->data.path = input;
-	converter->data.force = opts->force;
-	signal(SIGINT, on_signal);
-	signal(SIGTERM, on_signal);
 	if (!err)
-		err = convert_session(converter);
+		err = convert_file(converter, input);
 	pprof_records__exit(&converter->records);
 	free(converter);
 	return err ? -1 : 0;

@@ -2,29 +2,21 @@
 /* perf data convert --to-trace-events; see data-convert-trace-events.h */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include <linux/bitmap.h>
-#include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
-#include <linux/time64.h>
 #include <linux/zalloc.h>
 #include <subcmd/parse-options.h>
 #include "auxtrace.h"
-#include "data.h"
+#include "convert-input.h"
 #include "data-convert-trace-events.h"
 #include "debug.h"
-#include "evlist.h"
 #include "header.h"
 #include "header-lines.h"
 #include "picture-records.h"
 #include "session.h"
-#include "symbol.h"
-#include "time-utils.h"
 #include "units.h"
 
 #define SAY(fmt, ...)		fprintf(stderr, "[ perf data convert: " fmt " ]\n", ##__VA_ARGS__)
@@ -33,38 +25,16 @@
 /* In the header, before the reason */
 #define DUMPED			"dumped because of : "
 
-#define PROGRESS_RECORDS	4096
-#define PROGRESS_NS		(NSEC_PER_SEC / 2)
-
 /**
  * struct converter - A conversion
- * @folded:   the file, if it has folded stacks
- * @itrace:   what the decoder of a trace makes
- * @calls:    of progress, since the clock was read
- * @progress: when progress was shown last; 0: it isn't shown
- * @shown:    there is a line of progress
+ * @folded: the file, if it has folded stacks
  */
 struct converter {
 	struct picture_records		records;
 	const struct trace_events_opts	*opts;
-	struct perf_data		data;
+	struct convert_input		input;
 	struct new_file			folded;
-	struct itrace_synth_opts	itrace;
-	struct perf_time_interval	*ranges;
-	int				ranges_size;
-	unsigned int			calls;
-	u64				progress;
-	bool				shown;
-	DECLARE_BITMAP(cpus, MAX_NR_CPUS);
 };
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int sig)
-{
-	interrupted = sig;
-	session_done = 1;
-}
 
 /* ---- options */
 
@@ -87,94 +57,32 @@ int trace_events__parse_size(const struct option *opt, const char *str, int unse
 	return 0;
 }
 
-static bool is_filtered(const struct trace_events_opts *opts)
-{
-	return opts->times || opts->cpus || symbol_conf.tid_list_str || symbol_conf.pid_list_str ||
-	       symbol_conf.comm_list_str;
-}
-
 bool trace_events__are_given(const struct trace_events_opts *opts)
 {
 	return opts->path || opts->folded || opts->max_size != TRACE_EVENTS_MAX_SIZE ||
-	       is_filtered(opts);
+	       convert_input__is_filtered(opts->times, opts->cpus);
 }
 
-static int parse_times(struct converter *converter)
+static bool is_filtered(const struct converter *converter)
 {
-	struct perf_session *session = converter->records.session;
-	struct picture *picture = &converter->records.picture;
-	int err;
-
-	if (!converter->opts->times)
-		return 0;
-	err = perf_time__parse_for_ranges(converter->opts->times, session, &converter->ranges,
-					  &converter->ranges_size, &picture->nr_ranges);
-	if (err)
-		return err;
-	picture->ranges = converter->ranges;
-	itrace_synth_opts__set_time_range(&converter->itrace, converter->ranges,
-					  picture->nr_ranges);
-	return 0;
-}
-
-static int parse_cpus(struct converter *converter)
-{
-	if (!converter->opts->cpus)
-		return 0;
-	if (perf_session__cpu_bitmap(converter->records.session, converter->opts->cpus,
-				     converter->cpus))
-		return -EINVAL;
-	converter->records.cpus = converter->cpus;
-	converter->itrace.cpu_bitmap = converter->cpus;
-	return 0;
+	return convert_input__is_filtered(converter->opts->times, converter->opts->cpus);
 }
 
 /* All branches: jumps are calls, too. No marks of packets that say nothing of the program. */
-static void set_itrace(struct converter *converter)
+static void set_itrace(struct itrace_synth_opts *itrace)
 {
-	itrace_synth_opts__set_default(&converter->itrace, true);
-	converter->itrace.set = true;
-	converter->itrace.calls = false;
-	converter->itrace.pwr_events = false;
-	converter->records.session->itrace_synth_opts = &converter->itrace;
-}
-
-/* ---- progress */
-
-static int percent(const struct picture_records *records)
-{
-	const struct evlist *evlist = records->session->evlist;
-	u64 last = evlist->last_sample_time;
-
-	if (last <= records->first)
-		return -1;
-	return min((records->now - records->first) * 100 / (last - records->first), (u64)100);
+	itrace_synth_opts__set_default(itrace, true);
+	itrace->set = true;
+	itrace->calls = false;
+	itrace->pwr_events = false;
 }
 
 static void show_progress(struct picture_records *records)
 {
 	struct converter *converter = container_of(records, struct converter, records);
-	int done = percent(records);
-	u64 now;
 
-	if (!converter->progress || ++converter->calls % PROGRESS_RECORDS)
-		return;
-	now = rdclock();
-	if (now - converter->progress < PROGRESS_NS)
-		return;
-	converter->progress = now;
-	converter->shown = true;
-	if (done < 0)
-		fprintf(stderr, "\r[ %.1f MB ]", records->picture.events.size / MB);
-	else
-		fprintf(stderr, "\r[ %d%%, %.1f MB ]", done, records->picture.events.size / MB);
-}
-
-static void end_progress(struct converter *converter)
-{
-	if (converter->shown)
-		fprintf(stderr, "\r%30s\r", "");
-	converter->shown = false;
+	convert_input__progress(&converter->input, records->first, records->now,
+				records->picture.events.size);
 }
 
 /* ---- the file */
@@ -222,7 +130,7 @@ static int finish_output(struct converter *converter)
 
 static const char *input_of(const struct converter *converter)
 {
-	return converter->data.path ?: "perf.data";
+	return convert_input__name(&converter->input);
 }
 
 static int say_nothing(struct converter *converter)
@@ -231,11 +139,11 @@ static int say_nothing(struct converter *converter)
 
 	if (converter->opts->folded)
 		pr_err("'%s' has no trace with calls%s. For samples, see perf report -g folded.\n",
-		       input_of(converter), is_filtered(converter->opts) ? " there" : "");
+		       input_of(converter), is_filtered(converter) ? " there" : "");
 	else if (records->timeless)
 		pr_err("The samples of '%s' have no times, so there is no picture of them\n",
 		       input_of(converter));
-	else if (is_filtered(converter->opts))
+	else if (is_filtered(converter))
 		pr_err("'%s' has nothing of that: no trace, no samples, no context switches\n",
 		       input_of(converter));
 	else
@@ -270,7 +178,7 @@ static void say_what_is_missing(const struct converter *converter)
 
 	if (!records->branches && perf_header__has_feat(&records->session->header, HEADER_AUXTRACE))
 		pr_warning("The trace has no branches%s\n",
-			   is_filtered(converter->opts) ? " there" : "");
+			   is_filtered(converter) ? " there" : "");
 	if (records->errors)
 		pr_warning("%" PRIu64 " errors of the trace's decoder%s\n", records->errors,
 			   converter->opts->path ? ": see the marks" : "");
@@ -337,7 +245,7 @@ static int fail(struct converter *converter, int err)
 	struct trace_events *events = &converter->records.picture.events;
 
 	abort_output(converter);
-	if (interrupted)
+	if (convert_input__interrupted())
 		pr_err("Interrupted: there is no '%s'\n", output_of(converter));
 	else if (events->err)
 		say_error(converter, events->err);
@@ -359,42 +267,41 @@ static int convert(struct converter *converter)
 	picture_records__look_for_gates(records);
 	err = perf_session__process_events(records->session);
 	verbose = loud;
-	end_progress(converter);
-	if (records->picture.events.full && !interrupted && !records->picture.events.err)
+	convert_input__end_progress(&converter->input);
+	if (records->picture.events.full && !convert_input__interrupted() &&
+	    !records->picture.events.err)
 		err = 0;
-	return err || interrupted ? fail(converter, err) : finish(converter);
+	return err || convert_input__interrupted() ? fail(converter, err) : finish(converter);
 }
 
 static int prepare(struct converter *converter)
 {
-	struct perf_session *session = converter->records.session;
+	struct convert_input *input = &converter->input;
+	struct picture_records *records = &converter->records;
 	int err;
 
-	if (symbol__init(&session->header.env) < 0)
-		return -EINVAL;
-	set_itrace(converter);
-	err = parse_times(converter);
-	return err ?: parse_cpus(converter);
+	records->session = input->session;
+	set_itrace(&input->itrace);
+	err = convert_input__filter(input, converter->opts->times, converter->opts->cpus);
+	records->picture.ranges = input->ranges;
+	records->picture.nr_ranges = input->nr_ranges;
+	records->cpus = input->wanted_cpus;
+	return err;
 }
 
-static int convert_session(struct converter *converter)
+static int convert_file(struct converter *converter, const char *path)
 {
-	struct perf_session *session;
-	int err;
+	int err = convert_input__open(&converter->input, path, converter->opts->force,
+				      &converter->records.tool);
 
-	session = perf_session__new(&converter->data, &converter->records.tool);
-	if (IS_ERR(session)) {
-		pr_err("'%s' can't be read\n", input_of(converter));
-		return PTR_ERR(session);
-	}
-	converter->records.session = session;
+	if (err)
+		return err;
 	err = prepare(converter);
 	if (!err)
 		err = convert(converter);
-	/* What it refers to is freed with it */
+	/* What it refers to is freed with the input */
 	picture__exit(&converter->records.picture);
-	zfree(&converter->ranges);
-	perf_session__delete(session);
+	convert_input__close(&converter->input);
 	return err;
 }
 
@@ -408,13 +315,7 @@ int trace_events__convert(const char *input, const struct trace_events_opts *opt
 	picture_records__init(&converter->records);
 	converter->records.progress = show_progress;
 	converter->opts = opts;
-	converter->data.mode = PERF_DATA_MODE_READ;
-	converter->data.path = input;
-	converter->data.force = opts->force;
-	converter->progress = isatty(STDERR_FILENO) ? rdclock() : 0;
-	signal(SIGINT, on_signal);
-	signal(SIGTERM, on_signal);
-	err = convert_session(converter);
+	err = convert_file(converter, input);
 	free(converter);
 	return err ? -1 : 0;
 }

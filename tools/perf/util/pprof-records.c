@@ -304,6 +304,7 @@ static int process_sample(struct perf_tool *tool, union perf_event *event __mayb
 	if (is_wanted(records, thread, sample))
 		err = add_sample(records, thread, evsel, sample);
 	thread__put(thread);
+	records->progress(records);
 	return err;
 }
 

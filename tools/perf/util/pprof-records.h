@@ -20,6 +20,7 @@ struct perf_time_interval;
  * @locations: of a stack; there is room for @max_locations
  * @first:     the time of the first sample, 0: none has one; @last: the latest one
  * @samples:   so many are in the profile
+ * @progress:  called with each sample
  */
 struct pprof_records {
 	struct perf_tool		tool;
@@ -35,6 +36,7 @@ struct pprof_records {
 	u64				first;
 	u64				last;
 	u64				samples;
+	void				(*progress)(struct pprof_records *records);
 };
 
 /* Return 0, or -ENOMEM. Either way, exit frees all. */
