@@ -586,9 +586,7 @@ static int open_switch_counter(int cpu)
 {
 	struct perf_event_attr attr;
 
-	attr_init(&attr, pmu_type("kprobe"));
-	attr.disabled = 0;
-	attr.kprobe_func = (uintptr_t)"perf_aux_thread_leaves";
+	attr_probe(&attr, pmu_type("kprobe"), "perf_aux_thread_leaves", 0);
 
 	return perf_open(&attr, -1, cpu, -1);
 }
