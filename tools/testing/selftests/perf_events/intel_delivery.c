@@ -223,11 +223,11 @@ TEST_F(delivery, gates_by_nmi)
 
 /* --- The model's settings --- */
 
-#define SETTINGS	6
+#define SETTINGS	7
 #define LONGEST		16
 
 static const char * const settings[SETTINGS] = {
-	"ack", "ratio", "overflow", "lost", "skid", "seed",
+	"ack", "ratio", "overflow", "lost", "skid", "seed", "step",
 };
 
 static void read_settings(struct __test_metadata *_metadata, char (*value)[LONGEST])
@@ -253,6 +253,7 @@ TEST(reset_restores_the_boot)
 	ASSERT_EQ(model_overflow(777777), 0);
 	ASSERT_EQ(model_lose_masked(boot[3][0] == 'N'), 0);
 	ASSERT_EQ(model_skid(77, 7777), 0);
+	ASSERT_EQ(model_step(boot[6][0] == 'N'), 0);
 	read_settings(_metadata, changed);
 	ASSERT_EQ(model_reset(), 0);
 	read_settings(_metadata, value);

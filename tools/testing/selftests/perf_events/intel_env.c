@@ -218,6 +218,11 @@ int model_setting(const char *name, char *text, size_t size)
 	return read_file(path, text, size);
 }
 
+int model_step(bool step)
+{
+	return write_file(MODEL_DIR "/step", step ? "1\n" : "0\n");
+}
+
 int model_lose_masked(bool lose)
 {
 	return write_file(MODEL_DIR "/lost", lose ? "1\n" : "0\n");

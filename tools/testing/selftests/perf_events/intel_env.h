@@ -68,6 +68,8 @@ int model_mask(bool mask);
 int model_ack(const char *when);
 /* Interrupts come up to @most operations of the model late; @seed chooses how many. */
 int model_skid(unsigned int most, unsigned int seed);
+/* Are instructions of user mode counted one by one, where a counter counts no others? */
+int model_step(bool step);
 /* Are interrupts lost that are requested while LVTPC is masked? */
 int model_lose_masked(bool lose);
 

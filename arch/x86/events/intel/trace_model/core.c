@@ -268,7 +268,8 @@ static unsigned int tm_wanted(const struct tm_cpu *cpu)
 	       (pt && (cpu->ctl & RTIT_CTL_USR) ? TM_PT_USER : 0) |
 	       (pt && (cpu->ctl & RTIT_CTL_OS) ? TM_PT_KERNEL : 0) |
 	       (bts && !(cpu->debugctl & DEBUGCTLMSR_BTS_OFF_USR) ? TM_BTS_USER : 0) |
-	       (bts && !(cpu->debugctl & DEBUGCTLMSR_BTS_OFF_OS) ? TM_BTS_KERNEL : 0);
+	       (bts && !(cpu->debugctl & DEBUGCTLMSR_BTS_OFF_OS) ? TM_BTS_KERNEL : 0) |
+	       (tm_counters_step(cpu) ? TM_COUNT_USER : 0);
 }
 
 /* Data read without an operation. The last context that writes it has seen the latest value. */

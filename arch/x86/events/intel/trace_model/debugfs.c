@@ -232,6 +232,7 @@ DEFINE_DEBUGFS_ATTRIBUTE(tm_ratio_fops, tm_ratio_get, tm_ratio_set, "%llu\n");
 
 static struct tm_delivery tm_boot_delivery __ro_after_init;
 static u32 tm_boot_overflow __ro_after_init;
+static bool tm_boot_step __ro_after_init;
 
 static int tm_reset_set(void *data, u64 val)
 {
@@ -239,6 +240,7 @@ static int tm_reset_set(void *data, u64 val)
 	tm_ack_set(tm_config.ack);
 	tm_set_ratio(0);
 	tm_config.overflow = tm_boot_overflow;
+	tm_config.step = tm_boot_step;
 	tm_delivery = tm_boot_delivery;
 	return 0;
 }
@@ -253,6 +255,7 @@ static int __init tm_debugfs_init(void)
 
 	tm_boot_delivery = tm_delivery;
 	tm_boot_overflow = tm_config.overflow;
+	tm_boot_step = tm_config.step;
 
 	dir = debugfs_create_dir("trace_model", NULL);
 	debugfs_create_file("violations", 0400, dir, NULL, &tm_violations_fops);
@@ -264,6 +267,9 @@ static int __init tm_debugfs_init(void)
 	debugfs_create_file("ack", 0600, dir, NULL, &tm_ack_fops);
 	debugfs_create_file_unsafe("ratio", 0600, dir, NULL, &tm_ratio_fops);
 	debugfs_create_u32("overflow", 0600, dir, &tm_config.overflow);
+	if (tm_config.icount != TM_NO_ICOUNT)
+		debugfs_create_u32("icount", 0400, dir, &tm_config.icount);
+	debugfs_create_bool("step", 0600, dir, &tm_config.step);
 	debugfs_create_bool("lost", 0600, dir, &tm_delivery.lost);
 	debugfs_create_u32("skid", 0600, dir, &tm_delivery.skid);
 	debugfs_create_u32("seed", 0600, dir, &tm_delivery.seed);

@@ -10,6 +10,16 @@
 struct pt_regs;
 struct tm_cpu;
 
+/**
+ * struct tm_retired - instructions that were executed in user mode, and are over
+ * @instructions: how many
+ * @regs: registers after them
+ */
+struct tm_retired {
+	unsigned int		instructions;
+	const struct pt_regs	*regs;
+};
+
 /* hooks.c */
 void tm_hooks_install(void);
 unsigned int tm_nonturbo_ratio(void);
@@ -34,6 +44,8 @@ u64 tm_topa_sum(u64 base);
 /* counters.c */
 bool tm_counters_update(struct tm_cpu *cpu, const struct pt_regs *regs);
 u64 tm_counters_deadline(const struct tm_cpu *cpu);
+bool tm_counters_step(const struct tm_cpu *cpu);
+u64 tm_op_retire(struct tm_cpu *cpu, void *arg);
 
 /* pebs.c */
 bool tm_pebs_overflow(struct tm_cpu *cpu, unsigned long counters, u64 now,

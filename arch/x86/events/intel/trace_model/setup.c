@@ -21,6 +21,7 @@ struct tm_config tm_config = {
 	.cyc		= true,
 	.ptwrite	= true,
 	.cr3_filter	= true,
+	.icount		= TM_NO_ICOUNT,
 	.filters	= 2,
 };
 
@@ -59,6 +60,7 @@ static const struct tm_option tm_options[] __initconst = {
 	{ "long-tnt", &tm_config.long_tnt, true },
 	{ "whole-ip", &tm_config.whole_ip, true },
 	{ "hybrid", &tm_config.hybrid, true },
+	{ "step", &tm_config.step, true },
 	{ "lost", &tm_delivery.lost, true },
 };
 
@@ -68,6 +70,10 @@ static void __init tm_parse_option(const char *option)
 
 	if (sscanf(option, "filters=%u", &tm_config.filters) == 1) {
 		tm_config.filters = min_t(unsigned int, tm_config.filters, 4);
+		return;
+	}
+	if (sscanf(option, "icount=%u", &tm_config.icount) == 1) {
+		tm_config.icount = min_t(u32, tm_config.icount, 10);
 		return;
 	}
 	if (sscanf(option, "overflow=%u", &tm_config.overflow) == 1 ||

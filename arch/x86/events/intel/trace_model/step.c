@@ -2,11 +2,12 @@
 /*
  * Software model of Intel's trace hardware: user code, instruction by instruction.
  *
- * Traced user code runs with the trap flag. The flag is set last before a return to user
- * mode, if this CPU's trace wants it. It is cleared by the first code that uses a task's
- * registers, so that no other code sees it: at a debug exception, a breakpoint, a system
- * call, or a signal. Where it remains set, it is distinguished from a debugger's trap
- * flag as the kernel itself does it: by TIF_FORCED_TF without TIF_SINGLESTEP.
+ * User code that is traced, or whose instructions are counted, runs with the trap flag. The
+ * flag is set last before a return to user mode, if this CPU's trace or a counter wants it.
+ * It is cleared by the first code that uses a task's registers, so that no other code sees
+ * it: at a debug exception, a breakpoint, a system call, or a signal. Where it remains set,
+ * it is distinguished from a debugger's trap flag as the kernel itself does it: by
+ * TIF_FORCED_TF without TIF_SINGLESTEP.
  *
  * Each trap shows the current address, so the instruction before it was executed.
  * All other entries to the kernel interrupt the code, and are noticed late: by the first
@@ -41,7 +42,7 @@
 #include "registers.h"
 #include "trace_model.h"
 
-#define TM_USER		(TM_PT_USER | TM_BTS_USER)
+#define TM_USER		(TM_PT_USER | TM_BTS_USER | TM_COUNT_USER)
 
 /**
  * struct tm_walk - user code on this CPU
@@ -240,6 +241,8 @@ static bool tm_needs_op(const struct tm_step *step)
 {
 	unsigned int wants = this_cpu_read(tm_wants);
 
+	if (!(wants & ~TM_COUNT_USER))
+		return false;
 	/* With filters each address matters. Or the trace of user code has yet to start. */
 	if ((wants & TM_PT_FILTERS) || (wants & (TM_PT_USER | TM_PT_PACKETS)) == TM_PT_USER)
 		return true;
@@ -256,7 +259,19 @@ static bool tm_needs_op(const struct tm_step *step)
 	}
 }
 
-static struct tm_step tm_step_read(const struct pt_regs *regs)
+/*
+ * Counted when they are over: not if they have faulted, and not after each round of a
+ * repeated one.
+ */
+static void tm_retire(unsigned int instructions, const struct pt_regs *regs)
+{
+	struct tm_retired retired = { .instructions = instructions, .regs = regs };
+
+	if (instructions && (this_cpu_read(tm_wants) & TM_COUNT_USER))
+		tm_run(tm_op_retire, &retired);
+}
+
+static struct tm_step tm_step_read(const struct pt_regs *regs, unsigned int *instructions)
 {
 	struct tm_step step = {
 		.from	= this_cpu_read(tm_walk.ip),
@@ -265,18 +280,23 @@ static struct tm_step tm_step_read(const struct pt_regs *regs)
 	};
 
 	step.insn = tm_insn_at(step.from, step.mode64);
+	*instructions = 1;
 	/* There was no trap after this one. */
 	while (step.insn.kind == TM_INSN_SHADOW &&
 	       step.to != step.from + step.insn.length) {
 		step.from += step.insn.length;
 		step.insn = tm_insn_at(step.from, step.mode64);
+		++*instructions;
 	}
+	if (step.insn.kind == TM_INSN_REP && step.to == step.from)
+		--*instructions;
 	return step;
 }
 
 static void tm_step_taken(struct pt_regs *regs)
 {
-	struct tm_step step = tm_step_read(regs);
+	unsigned int instructions;
+	struct tm_step step = tm_step_read(regs, &instructions);
 	u32 era = this_cpu_read(tm_walk.era);
 
 	tm_count(TM_STAT_USER_STEPS);
@@ -286,6 +306,7 @@ static void tm_step_taken(struct pt_regs *regs)
 	if (tm_needs_op(&step))
 		era = tm_run(tm_op_step, &step);
 	tm_walk_to(step.to, era);
+	tm_retire(instructions, regs);
 }
 
 /* DR6's bits for a matching address, of breakpoints that are disabled. */
@@ -358,6 +379,7 @@ static bool tm_refused(struct pt_regs *regs)
 	if (!tm_executes(regs))
 		return false;
 
+	tm_retire(1, regs);
 	if (this_cpu_read(tm_walk.task) == current && this_cpu_read(tm_walk.ip) == ip &&
 	    !(this_cpu_read(tm_wants) & TM_PT_FILTERS)) {
 		this_cpu_write(tm_walk.ip, regs->ip);
@@ -405,6 +427,7 @@ static void tm_sys_enter(void *data, struct pt_regs *regs, long id)
 		tm_walk_left(insn.kind == TM_INSN_SYSCALL ? tm_op_syscall : tm_op_left);
 	}
 	tm_hide_tf(regs);
+	tm_retire(1, regs);
 }
 
 /*
@@ -478,7 +501,8 @@ void tm_flow_update(void)
 	if (!in_nmi())
 		return;
 
-	if ((wants & TM_BTS_USER) || (wants & (TM_PT_USER | TM_PT_PACKETS)) == TM_PT_USER)
+	if ((wants & (TM_BTS_USER | TM_COUNT_USER)) ||
+	    (wants & (TM_PT_USER | TM_PT_PACKETS)) == TM_PT_USER)
 		irq_work_queue(this_cpu_ptr(&tm_return_work));
 	else if (!(wants & TM_PT_USER) && on_thread_stack())
 		this_cpu_write(tm_walk.task, NULL);

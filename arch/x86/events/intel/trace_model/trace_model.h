@@ -46,6 +46,8 @@ struct seq_file;
 #define TM_STATUS_MASK		(TM_COUNTER_MASK | GLOBAL_STATUS_TRACE_TOPAPMI | \
 				 GLOBAL_STATUS_BUFFER_OVF | GLOBAL_STATUS_COND_CHG)
 
+#define TM_NO_ICOUNT	U32_MAX
+
 #define TM_MAX_STORES	16	/* of one operation */
 #define TM_MAX_BYTES	320
 
@@ -63,6 +65,10 @@ struct seq_file;
  * @long_tnt: TNT packets of up to 47 outcomes, not 6
  * @whole_ip: addresses have 8 bytes and aren't compressed, "IP Compression"
  * @hybrid: CPUs with odd numbers are small cores
+ * @step: instructions of user mode are single-stepped where a counter counts only these;
+ *	  may be changed at any time
+ * @icount: the emulator's clock counts instructions, one in 2^@icount ticks of the TSC;
+ *	    TM_NO_ICOUNT: it doesn't
  * @filters: number of address ranges
  * @overflow: bytes of packets after which the internal buffer overflows, 0: never; may be
  *	      changed at any time
@@ -81,6 +87,8 @@ struct tm_config {
 	bool		long_tnt;
 	bool		whole_ip;
 	bool		hybrid;
+	bool		step;
+	u32		icount;
 	unsigned int	filters;
 	unsigned int	overflow;
 	enum tm_ack	ack;
@@ -270,6 +278,7 @@ static inline void tm_violation(struct tm_cpu *cpu, enum tm_violation violation)
 #define TM_BTS_KERNEL	BIT(3)
 #define TM_PT_FILTERS	BIT(4)	/* address filters: each address matters */
 #define TM_PT_PACKETS	BIT(5)	/* user code is traced, or was when interrupted */
+#define TM_COUNT_USER	BIT(6)	/* counters count instructions of user code, by steps */
 
 DECLARE_PER_CPU(unsigned int, tm_wants);
 
