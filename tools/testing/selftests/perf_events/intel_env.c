@@ -178,6 +178,11 @@ int model_suspend(void)
 	return write_file(MODEL_DIR "/suspend", "1\n");
 }
 
+int model_crash(void)
+{
+	return write_file(MODEL_DIR "/crash", "1\n");
+}
+
 int model_mask(bool mask)
 {
 	return write_file(MODEL_DIR "/mask", mask ? "1\n" : "0\n");

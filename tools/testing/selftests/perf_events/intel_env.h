@@ -58,6 +58,8 @@ int model_vmx(unsigned int us);
 int model_vmexit(void);
 /* Suspend to RAM and resume, for the trace hardware of this CPU */
 int model_suspend(void);
+/* What a crash of the kernel does to the trace of this CPU, before it starts another one */
+int model_crash(void);
 /* As it was at boot, by the kernel's parameter, after any of the calls that follow */
 int model_reset(void);
 /* A setting as text; as files in the model's directory are named */

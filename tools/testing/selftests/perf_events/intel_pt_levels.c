@@ -759,4 +759,33 @@ TEST_F(pt_level, suspend_of_a_task_event)
 	suspended_windows(_metadata, &self->gated, &self->trace, false);
 }
 
+/* --- A crash of the kernel --- */
+
+/* It ends the trace for good, and the gates that follow don't change that. */
+TEST_F(pt_level, a_crash_ends_the_trace)
+{
+	struct gated *gated = &self->gated;
+	long long bytes;
+
+	if (!has_model())
+		SKIP(return, "the model crashes without harm");
+
+	/* So that no task switch starts it again */
+	gated->spec.pid = -1;
+	gated->spec.cpu = gated->cpu;
+	open_and_enable(_metadata, gated);
+	resume();
+	branches(1000);
+	ASSERT_EQ(model_crash(), 0);
+	bytes = model_stat("total.bytes");
+	branches(1000);
+	pause_trace();
+	resume();
+	branches(1000);
+	EXPECT_EQ(model_stat("total.bytes"), bytes);
+	disable_and_read(_metadata, gated);
+	EXPECT_GE(self->trace.tnt, 1000);
+	EXPECT_LE(self->trace.tnt, 1500);
+}
+
 TEST_HARNESS_MAIN

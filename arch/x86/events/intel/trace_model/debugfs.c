@@ -11,6 +11,7 @@
 
 #include <asm/debugctl.h>
 #include <asm/debugreg.h>
+#include <asm/intel_pt.h>
 #include <asm/perf_event.h>
 
 #include "../../perf_event.h"
@@ -158,6 +159,19 @@ static int tm_suspend_set(void *data, u64 val)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(tm_suspend_fops, NULL, tm_suspend_set, "%llu\n");
 
+/* The kernel crashes, and this CPU is stopped on the way to another one (kexec). */
+static int tm_crash_set(void *data, u64 val)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	cpu_emergency_stop_pt();
+	local_irq_restore(flags);
+
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(tm_crash_fops, NULL, tm_crash_set, "%llu\n");
+
 /*
  * The interrupt: mask it, and set when it is acknowledged
  */
@@ -263,6 +277,7 @@ static int __init tm_debugfs_init(void)
 	debugfs_create_file_unsafe("vmx", 0200, dir, NULL, &tm_vmx_fops);
 	debugfs_create_file_unsafe("vmexit", 0200, dir, NULL, &tm_vmexit_fops);
 	debugfs_create_file_unsafe("suspend", 0200, dir, NULL, &tm_suspend_fops);
+	debugfs_create_file_unsafe("crash", 0200, dir, NULL, &tm_crash_fops);
 	debugfs_create_file_unsafe("mask", 0200, dir, NULL, &tm_mask_fops);
 	debugfs_create_file("ack", 0600, dir, NULL, &tm_ack_fops);
 	debugfs_create_file_unsafe("ratio", 0600, dir, NULL, &tm_ratio_fops);
