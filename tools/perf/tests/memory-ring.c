@@ -494,6 +494,55 @@ static int test_new(int rounds)
 	return 0;
 }
 
+static u64 sum_of_sizes(const struct model *m, u64 first)
+{
+	u64 nr, sum = 0;
+
+	for (nr = first; nr < m->appended; nr++)
+		sum += size_of(m, nr);
+	return sum;
+}
+
+/* Is what has been appended either evicted, or counted by a walk and in the size? */
+static int check_ring(struct model *m, u64 taken)
+{
+	const struct memory_ring_count *dropped = memory_ring__dropped(m->ring);
+	u64 first = taken + dropped->samples + dropped->wanted + dropped->lost;
+	struct memory_ring_visitor visitor = { .arg = NULL };
+	struct memory_ring_count count = {};
+
+	CHECK(!memory_ring__walk(m->ring, &count, &visitor));
+	CHECK(!check_count(m, &count, first, m->appended));
+	CHECK(memory_ring__used(m->ring) == sum_of_sizes(m, first));
+	return 0;
+}
+
+/* What is in the ring can be counted at any time, also while older records are taken */
+static int test_walk(void)
+{
+	u64 taken;
+	struct model m;
+	int i;
+
+	CHECK(!model__init(&m, MEMORY_RING_MIN_SIZE, 65528));
+	CHECK(!check_ring(&m, 0));
+	for (i = 0; i < 300; i++) {
+		CHECK(!append(&m, 7));
+		CHECK(!check_ring(&m, 0));
+	}
+	memory_ring__take(m.ring);
+	taken = m.appended - memory_ring__dropped(m.ring)->samples -
+		memory_ring__dropped(m.ring)->wanted - memory_ring__dropped(m.ring)->lost;
+	CHECK(!memory_ring__used(m.ring));
+	CHECK(!append(&m, 10));
+	CHECK(!check_ring(&m, taken));
+	CHECK(!memory_ring__evict_taken(m.ring));
+	CHECK(!memory_ring__release(m.ring));
+	CHECK(!check_ring(&m, taken));
+	model__exit(&m);
+	return 0;
+}
+
 /* A dump failed: the next one has the same records, and those since, as far as they fit */
 static int test_give_back(int rounds, unsigned int since, bool all)
 {
@@ -803,6 +852,7 @@ static int test__memory_ring(struct test_suite *test __maybe_unused,
 		CHECK(!test_give_back(i, 0, true));
 		CHECK(!test_give_back(i, 500, false));
 	}
+	CHECK(!test_walk());
 	CHECK(!test_stuck());
 	CHECK(!test_drop());
 	CHECK(!test_lost());

@@ -21,7 +21,7 @@
 #include <linux/time64.h>
 #include "debug.h"
 #include "tests.h"
-#include "trigger-parse.h"
+#include "trigger-line.h"
 #include "trigger-socket.h"
 #include "uid-rate.h"
 
@@ -33,19 +33,30 @@ static u64 now = NSEC_PER_SEC;
 static char dir[64];
 static struct sockaddr_un addr = { .sun_family = AF_UNIX };
 
-/* What was asked for last, by whom, and how often */
+/* What was asked for last, by whom, on which connection, and how often */
 static struct {
-	char		name[DUMP_TRIGGER_MAX_NAME + 1];
+	char		line[TRIGGER_SOCKET_LINE];
 	struct ucred	peer;
+	int		fd;
 	unsigned int	nr;
 } last;
 
-static const char *on_asked(void *priv, const char *name, const struct ucred *peer)
+/* "more" gets two lines more, "later" is answered by the test */
+static const char *on_asked(void *priv, struct trigger_socket_request *request)
 {
-	strncpy(last.name, name, DUMP_TRIGGER_MAX_NAME);
-	last.peer = *peer;
+	strncpy(last.line, request->line, TRIGGER_SOCKET_LINE - 1);
+	last.peer = *request->peer;
 	last.nr++;
-	return strcmp(name, priv) ? "there is none" : NULL;
+	if (!strcmp(request->line, "more")) {
+		request->more = strdup("one 1\ntwo 2\n");
+		return NULL;
+	}
+	if (!strcmp(request->line, "later")) {
+		last.fd = request->fd;
+		request->fd = -1;
+		return NULL;
+	}
+	return strcmp(request->line, priv) ? "there is none" : NULL;
 }
 
 /* A socket with @terms behind its path, on which "app" can be asked for */
@@ -260,11 +271,11 @@ static int test_end(void)
 static int test_lines(void)
 {
 	struct trigger_socket *sock = socket_with("");
-	char line[DUMP_TRIGGER_MAX_NAME + 2];
+	char line[TRIGGER_SOCKET_LINE + 1];
 
 	CHECK(sock);
 	CHECK(asks(sock, "app\n", 4, "ack app\n"));
-	CHECK(last.nr == 1 && !strcmp(last.name, "app"));
+	CHECK(last.nr == 1 && !strcmp(last.line, "app"));
 	CHECK(last.peer.pid == getpid() && last.peer.uid == geteuid());
 	CHECK(asks(sock, "other\n", 6, "nack there is none\n"));
 	CHECK(asks(sock, "\n", 1, "nack there is none\n"));
@@ -277,7 +288,7 @@ static int test_lines(void)
 	memset(line, 'x', sizeof(line));
 	line[sizeof(line) - 1] = '\n';
 	CHECK(asks(sock, line + 1, sizeof(line) - 1, "nack there is none\n"));
-	CHECK(strlen(last.name) == DUMP_TRIGGER_MAX_NAME && last.nr == 6);
+	CHECK(strlen(last.line) == TRIGGER_SOCKET_LINE - 1 && last.nr == 6);
 	CHECK(asks(sock, line, sizeof(line), "nack the line is too long\n") && last.nr == 6);
 	CHECK(trigger_socket__stats(sock).acked == 2 && trigger_socket__stats(sock).nacked == 6);
 	trigger_socket__delete(sock);
@@ -287,7 +298,7 @@ static int test_lines(void)
 static int test_pieces(void)
 {
 	struct trigger_socket *sock = socket_with("");
-	char line[DUMP_TRIGGER_MAX_NAME + 1];
+	char line[TRIGGER_SOCKET_LINE];
 	int fd = connect_to();
 
 	CHECK(sock && fd >= 0);
@@ -332,6 +343,105 @@ static int test_pieces(void)
 	trigger_socket__serve(sock, now);
 	CHECK(last.nr == 3 && trigger_socket__stats(sock).acked == 3);
 	trigger_socket__delete(sock);
+	return TEST_OK;
+}
+
+/* An answer can have more lines */
+static int test_more(void)
+{
+	struct trigger_socket *sock = socket_with("");
+
+	CHECK(sock && asks(sock, "more\n", 5, "ack more\none 1\ntwo 2\n"));
+	trigger_socket__delete(sock);
+	return TEST_OK;
+}
+
+/* Or come later, when the socket has forgotten the program, also when it is gone */
+static int test_later(void)
+{
+	unsigned int i, fds = nr_fds();
+	struct trigger_socket *sock = socket_with("");
+	int fd;
+
+	for (i = 0; i < 3; i++) {
+		fd = connect_to();
+		CHECK(sock && fd >= 0 && send(fd, "later\nrest", 10, 0) == 10);
+		trigger_socket__serve(sock, now);
+		now += 2 * TRIGGER_SOCKET_TIME;
+		trigger_socket__serve(sock, now);
+		CHECK(is_open(fd) && trigger_socket__stats(sock).acked == i + 1);
+		CHECK(asks(sock, "no\n", 3, "nack there is none\n"));
+		if (!i)
+			close(fd);
+		trigger_socket__answer(last.fd, i == 1 ? "nack" : "ack", "it", i ? "a b\n" : NULL);
+		if (i)
+			CHECK(answers(fd, i == 1 ? "nack it\na b\n" : "ack it\na b\n"));
+		if (i)
+			close(fd);
+	}
+	/* One that isn't answered yet doesn't keep the socket from its end */
+	fd = connect_to();
+	CHECK(fd >= 0 && send(fd, "later\n", 6, 0) == 6);
+	trigger_socket__serve(sock, now);
+	trigger_socket__delete(sock);
+	CHECK(is_open(fd));
+	trigger_socket__answer(last.fd, "ack", "it", NULL);
+	CHECK(answers(fd, "ack it\n"));
+	close(fd);
+	CHECK(nr_fds() == fds);
+	return TEST_OK;
+}
+
+/* ---- what lines say */
+
+static int test_parse_line(void)
+{
+	static const struct {
+		const char		*str;
+		enum trigger_verb	verb;
+		const char		*name;
+		u64			span;
+		const char		*reason;
+	} good[] = {
+		{ "app", TRIGGER_FIRE, "app", 0, "" },
+		{ "wait", TRIGGER_FIRE, "wait", 0, "" },
+		{ "no such", TRIGGER_FIRE, "no such", 0, "" },
+		{ "status", TRIGGER_STATUS, "", 0, "" },
+		{ "wait app", TRIGGER_WAIT, "app", 0, "" },
+		{ "wait  app  ", TRIGGER_WAIT, "app", 0, "" },
+		{ "wait status 3s", TRIGGER_WAIT, "status", 3 * NSEC_PER_SEC, "" },
+		{ "wait app 500ms why not", TRIGGER_WAIT, "app", 500 * NSEC_PER_MSEC, "why not" },
+		{ "wait app 10seconds", TRIGGER_WAIT, "app", 0, "10seconds" },
+		{ "wait app 10 s", TRIGGER_WAIT, "app", 0, "10 s" },
+		{ "wait app GET /a?b=c", TRIGGER_WAIT, "app", 0, "GET /a?b=c" },
+	};
+	static const struct {
+		const char	*str;
+		const char	*why;
+	} bad[] = {
+		{ "wait ", "no such trigger" },
+		{ "wait app 0s", "out of range" },
+		{ "wait app 99999999999999999999h", "out of range" },
+		{ "wait app a\tb", "printable" },
+		{ "wait app \303\274ber", "printable" },
+		{ "wait app \033[2J", "printable" },
+		{ "wait app 12345678901234567890123456789012345678901234567890123456789012345",
+		  "longer than 64 characters" },
+		{ "wait 12345678901234567890123456789012345678901 a", "no such trigger" },
+	};
+	struct trigger_line line;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(good); i++) {
+		CHECK(!trigger_line__parse(&line, good[i].str));
+		CHECK(line.verb == good[i].verb && line.span == good[i].span);
+		CHECK(!strcmp(line.name, good[i].name) && !strcmp(line.reason, good[i].reason));
+	}
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		const char *why = trigger_line__parse(&line, bad[i].str);
+
+		CHECK(why && strstr(why, bad[i].why));
+	}
 	return TEST_OK;
 }
 
@@ -503,6 +613,9 @@ static int test_all(void)
 	CHECK(!test_end());
 	CHECK(!test_lines());
 	CHECK(!test_pieces());
+	CHECK(!test_more());
+	CHECK(!test_later());
+	CHECK(!test_parse_line());
 	CHECK(!test_slow());
 	CHECK(!test_many());
 	CHECK(!test_ready());

@@ -12,7 +12,6 @@
 #include <linux/sizes.h>
 #include <linux/types.h>
 #include "dump-requests.h"
-#include "evlist.h"
 #include "time-utils.h"
 
 /* The header has at most this many bytes of reasons for dumps, and one line more */
@@ -173,9 +172,10 @@ static void append(struct list_head *list, struct named *named)
 	list_add_tail(&named->node, list);
 }
 
-void dump_requests__add_named(struct dump_requests *requests, struct evlist *evlist,
+void dump_requests__add_named(struct dump_requests *requests,
 			      const struct dump_request *request)
 {
+	static const struct dump_outcome no_memory = { .failure = "not enough memory" };
 	struct named *last = counted_by(&requests->named, request);
 	struct named *named = last ? NULL : copy_request(request);
 
@@ -184,7 +184,7 @@ void dump_requests__add_named(struct dump_requests *requests, struct evlist *evl
 	else if (named)
 		append(&requests->named, named);
 	else if (request->answer)
-		evlist__ctlfd_answer(evlist, EVLIST_CTL_CMD_NACK_TAG, strerror(ENOMEM));
+		request->answer(request->arg, request, &no_memory);
 	set_nr_named(requests, requests->nr_named + 1);
 	dump_requests__wake_up(requests);
 }
@@ -340,42 +340,31 @@ int dump_requests__add_line(char **text, const char *line)
 	return 0;
 }
 
-static void answer(struct evlist *evlist, const struct dump_request *request, const char *file,
-		   const char *reason)
+static void answer(const struct named *named, const struct dump_outcome *outcome)
 {
-	char text[PATH_MAX + EVLIST_CTL_CMD_MAX_LEN];
-
-	if (!request->answer)
-		return;
-	if (reason) {
-		evlist__ctlfd_answer(evlist, EVLIST_CTL_CMD_NACK_TAG, reason);
-		return;
-	}
-	snprintf(text, sizeof(text), "%s%s%s", file, *request->label ? " " : "", request->label);
-	evlist__ctlfd_answer(evlist, EVLIST_CTL_CMD_ACK_TAG, text);
+	if (named->request.answer)
+		named->request.answer(named->request.arg, &named->request, outcome);
 }
 
-void dump_requests__answer(struct dump_requests *requests, struct evlist *evlist,
-			   const char *file, const char *reason)
+void dump_requests__answer(struct dump_requests *requests, const struct dump_outcome *outcome)
 {
 	struct named *named;
 
 	list_for_each_entry(named, &requests->running, node)
-		answer(evlist, &named->request, file, reason);
+		answer(named, outcome);
 	free_requests(&requests->running);
 	requests->nr_running = 0;
 	requests->by_signal = false;
 }
 
-void dump_requests__fail(struct dump_requests *requests, struct evlist *evlist,
-			 const char *reason)
+void dump_requests__fail(struct dump_requests *requests, const struct dump_outcome *outcome)
 {
 	struct named *named, *tmp;
 
 	list_for_each_entry_safe(named, tmp, &requests->running, node) {
 		if (!named->request.answer)
 			continue;
-		answer(evlist, &named->request, NULL, reason);
+		answer(named, outcome);
 		list_del_init(&named->node);
 		free(named);
 		requests->nr_running--;
@@ -418,8 +407,10 @@ void dump_requests__retry_now(struct dump_requests *requests)
 		requests->retry_at = 1;
 }
 
-void dump_requests__refuse(struct dump_requests *requests, struct evlist *evlist)
+void dump_requests__refuse(struct dump_requests *requests)
 {
+	static const struct dump_outcome ended = { .failure = "recording has ended" };
+
 	dump_requests__take_more(requests);
-	dump_requests__answer(requests, evlist, NULL, "recording has ended");
+	dump_requests__answer(requests, &ended);
 }

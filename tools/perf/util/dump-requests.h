@@ -5,10 +5,10 @@
 /*
  * Requests for a dump of perf record -M, and their answers
  *
- * A request comes as a signal, by an event or on the control descriptor. All that come
- * while a dump is made, or before the interval is over, are served by the next dump. A
- * request on the control descriptor is answered when the dump has succeeded or failed.
- * The dump tells why it was made, so a request can bring its reason.
+ * A request comes as a signal, by an event, on the control descriptor or on a socket. All
+ * that come while a dump is made, or before the interval is over, are served by the next
+ * dump. Who asks on the control descriptor gets an answer when the dump has succeeded or
+ * failed. The dump tells why it was made, so a request can bring its reason.
  *
  * Who wants no answer doesn't learn of a failure, and can't ask again. So such requests are
  * kept then: the dump is tried again, DUMP_TRIES times in all, DUMP_RETRY_NS after each
@@ -20,8 +20,6 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-struct evlist;
-
 /* When so many of a label wait for a dump, those that want no answer are only counted */
 #define DUMP_REQUESTS_MAX	64U
 
@@ -30,17 +28,43 @@ struct evlist;
 #define DUMP_RETRY_NS		(3 * NSEC_PER_SEC)
 
 /**
+ * struct dump_outcome - What became of a dump
+ * @file:	the file or pipe that has it
+ * @failure:	why it has failed, then nothing else is there; NULL: it hasn't
+ * @samples:	samples in it
+ * @span:	nanoseconds from the first of them to the last
+ * @bytes:	size of the records, before they are compressed
+ * @lost:	samples that the kernel lost in that time
+ */
+struct dump_outcome {
+	const char	*file;
+	const char	*failure;
+	u64		samples;
+	u64		span;
+	u64		bytes;
+	u64		lost;
+};
+
+struct dump_request;
+
+/* Called once for each request, by the thread that makes the dump or by the main thread */
+typedef void (*dump_answer_t)(void *arg, const struct dump_request *request,
+			      const struct dump_outcome *outcome);
+
+/**
  * struct dump_request - A request that says more than a signal does
  * @label:	a part of the file's name if each dump has one, can be ""
  * @why:	what the header and the message say
  * @span:	only the newest nanoseconds of what there is, 0: all
- * @answer:	on the control descriptor, when the dump has succeeded or failed
+ * @answer:	call it when the dump has succeeded or failed; NULL: nobody waits
+ * @arg:	for @answer
  */
 struct dump_request {
 	const char	*label;
 	const char	*why;
 	u64		span;
-	bool		answer;
+	dump_answer_t	answer;
+	void		*arg;
 };
 
 /**
@@ -89,7 +113,7 @@ void dump_requests__woken_up(struct dump_requests *requests);
 /* A signal requests a dump. Likewise from any thread and from signal handlers. */
 void dump_requests__add(struct dump_requests *requests);
 /* The main thread requests one. The strings are copied. */
-void dump_requests__add_named(struct dump_requests *requests, struct evlist *evlist,
+void dump_requests__add_named(struct dump_requests *requests,
 			      const struct dump_request *request);
 
 /* Is a dump requested? It may still be too early for it. */
@@ -115,12 +139,10 @@ int dump_requests__reasons(const struct dump_requests *requests,
  * the oldest lines go. Return 0 or -ENOMEM.
  */
 int dump_requests__add_line(char **text, const char *line);
-/* Answer the requests taken: "ack FILE LABEL", or "nack REASON" if @reason isn't NULL */
-void dump_requests__answer(struct dump_requests *requests, struct evlist *evlist,
-			   const char *file, const char *reason);
-/* The dump has failed: "nack REASON" for those of the requests taken that want an answer */
-void dump_requests__fail(struct dump_requests *requests, struct evlist *evlist,
-			 const char *reason);
+/* Answer the requests taken */
+void dump_requests__answer(struct dump_requests *requests, const struct dump_outcome *outcome);
+/* The dump has failed: answer those of the requests taken that want an answer */
+void dump_requests__fail(struct dump_requests *requests, const struct dump_outcome *outcome);
 /* Keep the others. @retry: ask for a dump by themselves, unless there were enough tries. */
 void dump_requests__keep(struct dump_requests *requests, bool retry);
 /* Will dump_requests__keep() ask for another try, if the dump of the requests taken fails? */
@@ -129,7 +151,7 @@ bool dump_requests__retries(const struct dump_requests *requests);
 bool dump_requests__kept(const struct dump_requests *requests);
 /* There won't be a later dump: try those that are kept now */
 void dump_requests__retry_now(struct dump_requests *requests);
-/* Answer all requests not taken with "nack": there won't be a dump for them */
-void dump_requests__refuse(struct dump_requests *requests, struct evlist *evlist);
+/* Answer all requests not taken: there won't be a dump for them */
+void dump_requests__refuse(struct dump_requests *requests);
 
 #endif /* __PERF_DUMP_REQUESTS_H */

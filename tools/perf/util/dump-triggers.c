@@ -2,6 +2,7 @@
 /* Events that ask for a dump of perf record -M, or a snapshot of -S; see dump-triggers.h */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include <perf/event.h>
 #include "debug.h"
 #include "dump-requests.h"
+#include "dump-status.h"
 #include "dump-triggers.h"
 #include "event.h"
 #include "evlist.h"
@@ -24,6 +26,7 @@
 #include "target.h"
 #include "time-utils.h"
 #include "trigger-engine.h"
+#include "trigger-line.h"
 #include "trigger-snapshot.h"
 #include "trigger-socket.h"
 
@@ -32,6 +35,9 @@
  * engine after one period at most, and known to be complete after another one.
  */
 #define PERIOD_NS	(100 * NSEC_PER_MSEC)
+
+/* Programs that wait for a dump at a time */
+#define MAX_WAITERS	64
 
 /* The largest record: its size is a u16 */
 #define RECORD_MAX	65536
@@ -62,6 +68,9 @@ struct dump_triggers {
 
 	struct trigger_socket_opts socket_opts;
 	struct trigger_socket	*socket;
+	struct dump_status	*status;
+	/* Programs that wait for a dump. The thread that makes it answers them. */
+	unsigned int		nr_waiters;
 
 	/* A record that goes on in the next piece: @used bytes of it are here */
 	size_t			used;
@@ -136,12 +145,66 @@ static size_t print_now(char *buf, size_t size, struct evlist *evlist)
 	return len + print_time(buf + len, size - len, now.tv_sec * NSEC_PER_SEC + now.tv_nsec);
 }
 
-static const char *on_asked(void *priv, const char *name, const struct ucred *peer)
+/* A program that waits for its dump */
+struct waiter {
+	struct dump_triggers	*triggers;
+	int			fd;
+	char			name[DUMP_TRIGGER_MAX_NAME + 1];
+};
+
+/* Called by the thread that makes the dump, too */
+static void answer_waiter(void *arg, const struct dump_request *request __maybe_unused,
+			  const struct dump_outcome *outcome)
 {
-	struct dump_triggers *triggers = priv;
-	const struct dump_trigger *trigger = trigger_engine__find(triggers->engine, name);
+	struct waiter *waiter = arg;
+	char more[PATH_MAX + 256];
+
+	if (outcome->failure) {
+		trigger_socket__answer(waiter->fd, "nack", outcome->failure, NULL);
+	} else {
+		snprintf(more, sizeof(more),
+			 "samples %" PRIu64 "\nseconds %.3f\nbytes %" PRIu64 "\nlost %" PRIu64
+			 "\nfile %s\n", outcome->samples, outcome->span / (double)NSEC_PER_SEC,
+			 outcome->bytes, outcome->lost, outcome->file);
+		trigger_socket__answer(waiter->fd, "ack", waiter->name, more);
+	}
+	__atomic_sub_fetch(&waiter->triggers->nr_waiters, 1, __ATOMIC_RELAXED);
+	free(waiter);
+}
+
+static struct waiter *new_waiter(struct dump_triggers *triggers, const char *name)
+{
+	struct waiter *waiter = zalloc(sizeof(*waiter));
+
+	if (!waiter)
+		return NULL;
+	waiter->triggers = triggers;
+	strcpy(waiter->name, name);
+	return waiter;
+}
+
+/* The program's reason names the file and is in the header, behind who it was */
+static void request_asked(struct dump_triggers *triggers, const struct trigger_line *line,
+			  const char *why, struct waiter *waiter)
+{
+	struct dump_request request = {
+		.label = *line->reason ? line->reason : line->name, .why = why,
+		.span = line->span, .answer = waiter ? answer_waiter : NULL, .arg = waiter,
+	};
+
+	if (triggers->dump)
+		ring_dump__request_named(triggers->dump, &request);
+	else
+		trigger_snapshot__request(triggers->snapshot, &request);
+}
+
+static const char *fire_asked(struct dump_triggers *triggers, const struct trigger_line *line,
+			      struct trigger_socket_request *request, struct waiter *waiter)
+{
+	const struct dump_trigger *trigger = trigger_engine__find(triggers->engine, line->name);
+	const struct ucred *peer = request->peer;
 	const char *refusal;
-	char why[256];
+	char why[512];
 	size_t len;
 
 	if (!trigger || trigger->event)
@@ -151,11 +214,66 @@ static const char *on_asked(void *priv, const char *name, const struct ucred *pe
 	if (refusal)
 		return refusal;
 	trigger_engine__asked(trigger);
-	len = scnprintf(why, sizeof(why), "trigger %s: %s: process %d of user %u", name,
+	len = scnprintf(why, sizeof(why), "trigger %s: %s: process %d of user %u", line->name,
 			trigger->condition, peer->pid, peer->uid);
-	print_now(why + len, sizeof(why) - len, triggers->evlist);
-	request(triggers, name, why);
+	len += print_now(why + len, sizeof(why) - len, triggers->evlist);
+	if (*line->reason)
+		scnprintf(why + len, sizeof(why) - len, ": %s", line->reason);
+	if (waiter) {
+		waiter->fd = request->fd;
+		request->fd = -1;
+		__atomic_add_fetch(&triggers->nr_waiters, 1, __ATOMIC_RELAXED);
+	}
+	request_asked(triggers, line, why, waiter);
 	return NULL;
+}
+
+/* The connection stays open until the dump is complete */
+static const char *wait_asked(struct dump_triggers *triggers, const struct trigger_line *line,
+			      struct trigger_socket_request *request)
+{
+	struct waiter *waiter;
+	const char *why;
+
+	if (!triggers->dump)
+		return "a snapshot of -S can't be waited for";
+	if (__atomic_load_n(&triggers->nr_waiters, __ATOMIC_RELAXED) >= MAX_WAITERS)
+		return "too many programs wait for a dump";
+	waiter = new_waiter(triggers, line->name);
+	if (!waiter)
+		return "not enough memory";
+	why = fire_asked(triggers, line, request, waiter);
+	if (why)
+		free(waiter);
+	return why;
+}
+
+static const char *tell_status(struct dump_triggers *triggers,
+			       struct trigger_socket_request *request)
+{
+	if (!triggers->status)
+		return "there is no memory ring to tell of: -M";
+	request->more = dump_status__text(triggers->status);
+	return request->more ? NULL : "not enough memory";
+}
+
+static const char *on_asked(void *priv, struct trigger_socket_request *request)
+{
+	struct dump_triggers *triggers = priv;
+	struct trigger_line line;
+	const char *why = trigger_line__parse(&line, request->line);
+
+	if (why)
+		return why;
+	switch (line.verb) {
+	case TRIGGER_STATUS:
+		return tell_status(triggers, request);
+	case TRIGGER_WAIT:
+		return wait_asked(triggers, &line, request);
+	case TRIGGER_FIRE:
+	default:
+		return fire_asked(triggers, &line, request, NULL);
+	}
 }
 
 static struct dump_triggers *new_triggers(void)
@@ -212,6 +330,7 @@ void dump_triggers__delete(struct dump_triggers *triggers)
 		close(triggers->timer);
 	trigger_socket__delete(triggers->socket);
 	trigger_socket_opts__exit(&triggers->socket_opts);
+	dump_status__delete(triggers->status);
 	trigger_engine__delete(triggers->engine);
 	if (triggers->snapshot)
 		trigger_snapshot__exit(triggers->snapshot);
@@ -310,6 +429,13 @@ static int open_socket(struct dump_triggers *triggers)
 		pr_err("Trigger %s needs the socket on which it is asked for: add --trigger-socket PATH\n",
 		       trigger->name);
 		return -EINVAL;
+	}
+	if (triggers->dump) {
+		triggers->status = dump_status__new(triggers->dump);
+		if (!triggers->status) {
+			pr_err("Not enough memory for triggers\n");
+			return -ENOMEM;
+		}
 	}
 	triggers->socket = trigger_socket__new(opts, on_asked, triggers);
 	return triggers->socket ? 0 : -EINVAL;

@@ -469,6 +469,24 @@ int memory_ring__walk_new(struct memory_ring *ring, const struct memory_ring_vis
 	return err ?: walk_list(ring, &ring->ring, &count, ring->whole[0], &visitor);
 }
 
+int memory_ring__walk(struct memory_ring *ring, struct memory_ring_count *count,
+		      const struct memory_ring_visitor *v)
+{
+	struct visitor visitor = outside(v);
+
+	return walk_list(ring, &ring->ring, count, ring->whole[0], &visitor);
+}
+
+size_t memory_ring__used(const struct memory_ring *ring)
+{
+	struct chunk *chunk;
+	size_t used = 0;
+
+	list_for_each_entry(chunk, &ring->ring.head, node)
+		used += chunk->used;
+	return used - min(used, ring->ring.carry);
+}
+
 /* Evict all records of @list */
 static int evict_list(struct memory_ring *ring, struct chunk_list *list,
 		      struct memory_ring_count *count)

@@ -152,6 +152,17 @@ int memory_ring__walk_taken(struct memory_ring *ring, struct memory_ring_count *
 int memory_ring__walk_new(struct memory_ring *ring, const struct memory_ring_visitor *v);
 
 /**
+ * memory_ring__walk - Walk the records that are in the ring, and count them
+ *
+ * Those that are taken are not among them. The appending thread may call it at any time at
+ * which the last record is complete.
+ */
+int memory_ring__walk(struct memory_ring *ring, struct memory_ring_count *count,
+		      const struct memory_ring_visitor *v);
+/* Bytes of the records in the ring, for the appending thread */
+size_t memory_ring__used(const struct memory_ring *ring);
+
+/**
  * memory_ring__evict_taken - Evict the taken records
  *
  * Calls ops->evict for them, and frees their memory. After that the only call for

@@ -13,6 +13,7 @@
 #include "data.h"
 #include "data-append.h"
 #include "debug.h"
+#include "dump-files.h"
 #include "record-files.h"
 #include "session.h"
 #include "time-utils.h"
@@ -25,10 +26,18 @@ static const char *name_in(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+static void remove_temp(struct record_files *files)
+{
+	if (!files->has_temp)
+		return;
+	__atomic_store_n(&files->has_temp, false, __ATOMIC_RELEASE);
+	unlink(files->temp);
+}
+
 /* Create a file with a unique name, in the same directory. Return its descriptor. */
 static int make_temp(struct record_files *files)
 {
-	int dir = name_in(files->base) - files->base, fd;
+	int dir = name_in(files->base) - files->base, fd, err;
 
 	if (snprintf(files->temp, sizeof(files->temp), "%.*s.%s.XXXXXX", dir, files->base,
 		     name_in(files->base)) >= (int)sizeof(files->temp))
@@ -37,15 +46,12 @@ static int make_temp(struct record_files *files)
 	if (fd < 0)
 		return -errno;
 	__atomic_store_n(&files->has_temp, true, __ATOMIC_RELEASE);
-	return fd;
-}
-
-static void remove_temp(struct record_files *files)
-{
-	if (!files->has_temp)
-		return;
-	__atomic_store_n(&files->has_temp, false, __ATOMIC_RELEASE);
-	unlink(files->temp);
+	err = dump_files__share(files->opts, fd);
+	if (!err)
+		return fd;
+	close(fd);
+	remove_temp(files);
+	return err;
 }
 
 void record_files__give_up(const struct record_files *files)
@@ -71,12 +77,14 @@ static bool can_be_file(const char *path)
 	return lstat(path, &st) || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode);
 }
 
-int record_files__prepare(struct record_files *files, struct perf_data *data, bool each)
+int record_files__prepare(struct record_files *files, struct perf_data *data, bool each,
+			  const struct dump_files_opts *opts)
 {
 	const char *path = data->path ?: "perf.data";
 	int fd;
 
 	files->each = each;
+	files->opts = opts;
 	if (each && is_pipe(data)) {
 		pr_err("-M can't be used with --switch-output if the output is a pipe, which can't be renamed\n");
 		return -EINVAL;
@@ -371,6 +379,10 @@ int record_files__finish(struct record_files *files, struct data_append *app,
 	link_latest(files);
 	if (files->nr_names)
 		remove_oldest(files);
+	err = dump_files__trim(files->opts, files->base, files->path);
+	/* The dump itself is complete */
+	if (err < 0)
+		pr_warning("Failed to remove old dumps: %s\n", strerror(-err));
 	return 0;
 }
 

@@ -19,11 +19,13 @@
 #include <stddef.h>
 
 struct data_append;
+struct dump_files_opts;
 struct perf_data;
 
 /**
  * struct record_files - Output files for dumps
  * @each:	each dump has a file of its own
+ * @opts:	who may read these, and how much room they have
  * @base:	the name that the user gave; all names begin with it
  * @path:	path of the last file, which perf_data has as path, too
  * @temp:	temporary name of the file that isn't complete
@@ -34,6 +36,7 @@ struct perf_data;
  */
 struct record_files {
 	bool	each;
+	const struct dump_files_opts *opts;
 	char	*base;
 	char	*path;
 	char	temp[PATH_MAX];
@@ -49,8 +52,10 @@ struct record_files {
 /**
  * record_files__prepare - Call it before the session opens its file
  * @each: each dump gets a file of its own. Let the session open a temporary file.
+ * @opts: is used by later calls
  */
-int record_files__prepare(struct record_files *files, struct perf_data *data, bool each);
+int record_files__prepare(struct record_files *files, struct perf_data *data, bool each,
+			  const struct dump_files_opts *opts);
 
 /* Keep the records of the open file: each file begins with them. Later calls: any thread. */
 int record_files__init(struct record_files *files, struct data_append *app, int max_files);

@@ -53,6 +53,8 @@ struct ring_dump {
 	struct evlist		*evlist;
 	bool			same_trailers;
 	bool			build_ids;
+	dump_watcher_t		watcher;
+	void			*watcher_priv;
 
 	/* Shared by both threads; each has its own rules for that */
 	struct memory_ring	*ring;
@@ -77,7 +79,11 @@ struct ring_dump {
 	bool			ending;
 	bool			given_up;
 
-	/* One is too early; how many have been so, and how many requests came after the last */
+	/*
+	 * What was told last. One is too early; how many have been so, and how many requests
+	 * came after the last.
+	 */
+	struct ring_dump_stats	stats;
 	bool			waiting;
 	unsigned int		nr_waited;
 	unsigned int		nr_refused;
@@ -114,6 +120,9 @@ struct ring_dump {
 
 /* How records leave the ring */
 extern const struct memory_ring_ops ring_dump__ring_ops;
+
+/* No dump is being made: note the size of the store */
+void ring_dump__note_store(struct ring_dump *dump);
 
 /* Free a list of AUX area data */
 void ring_dump__free_aux(struct list_head *list);

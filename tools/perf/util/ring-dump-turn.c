@@ -39,11 +39,20 @@ static enum dump_state get_state(struct ring_dump *dump)
 
 static void acknowledge(struct ring_dump *dump)
 {
+	struct dump_outcome outcome = { .failure = ring_dump__reason(dump) };
+
+	if (!dump->err)
+		outcome = (struct dump_outcome){
+			.file = ring_dump__place(dump), .samples = dump->count.samples,
+			.span = dump->last_time - dump->first_time,
+			.bytes = dump->writer.from, .lost = dump->count.lost,
+		};
+	if (dump->watcher)
+		dump->watcher(dump->watcher_priv, &outcome, &dump->requests);
 	if (dump->err)
-		dump_requests__fail(&dump->requests, dump->evlist, ring_dump__reason(dump));
+		dump_requests__fail(&dump->requests, &outcome);
 	else
-		dump_requests__answer(&dump->requests, dump->evlist, ring_dump__place(dump),
-				      NULL);
+		dump_requests__answer(&dump->requests, &outcome);
 }
 
 /* Return the memory for build-ids and copies to the system until the next dump */
@@ -142,7 +151,7 @@ static void refuse(struct ring_dump *dump)
 {
 	dump_requests__take(&dump->requests);
 	dump->nr_refused += dump_requests__nr(&dump->requests);
-	dump_requests__answer(&dump->requests, dump->evlist, NULL, too_many);
+	dump_requests__answer(&dump->requests, &(struct dump_outcome){ .failure = too_many });
 }
 
 /* The dump that is being made is the last one, unless it fails */
@@ -196,6 +205,7 @@ void ring_dump__take(struct ring_dump *dump)
 {
 	memset(&dump->count, 0, sizeof(dump->count));
 	memset(&dump->late, 0, sizeof(dump->late));
+	ring_dump__note_store(dump);
 	memory_ring__take(dump->ring);
 	list_splice_tail_init(&dump->aux, &dump->taken_aux);
 	/* What was read meanwhile can have made another request, and is in this dump */
@@ -311,7 +321,7 @@ int ring_dump__finish(struct ring_dump *dump, bool failed)
 	int err;
 
 	if (!dump->started) {
-		dump_requests__refuse(&dump->requests, dump->evlist);
+		dump_requests__refuse(&dump->requests);
 		return 0;
 	}
 	__atomic_store_n(&dump->ending, true, __ATOMIC_RELEASE);
@@ -323,7 +333,7 @@ int ring_dump__finish(struct ring_dump *dump, bool failed)
 		err = last_dump(dump, failed);
 	if (err == -ECANCELED)
 		return err;
-	dump_requests__refuse(&dump->requests, dump->evlist);
+	dump_requests__refuse(&dump->requests);
 	dump->unused = memory_ring__dropped(dump->ring)->samples;
 	if (!err)
 		err = memory_ring__drop(dump->ring);

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +119,7 @@ void ring_dump__delete(struct ring_dump *dump)
 
 int ring_dump__prepare(struct ring_dump *dump, struct perf_data *data)
 {
-	return record_files__prepare(&dump->files, data, dump->opts.file_each);
+	return record_files__prepare(&dump->files, data, dump->opts.file_each, &dump->opts.files);
 }
 
 /* Do the records of all events end with the same fields as those of one with @attr? */
@@ -187,13 +188,30 @@ void ring_dump__request(struct ring_dump *dump)
 
 void ring_dump__request_named(struct ring_dump *dump, const struct dump_request *request)
 {
-	dump_requests__add_named(&dump->requests, dump->evlist, request);
+	dump_requests__add_named(&dump->requests, request);
+}
+
+/* On the control descriptor: "ack FILE LABEL", or "nack REASON" */
+static void answer_ctlfd(void *arg, const struct dump_request *request,
+			 const struct dump_outcome *outcome)
+{
+	char text[PATH_MAX + EVLIST_CTL_CMD_MAX_LEN];
+
+	if (outcome->failure) {
+		evlist__ctlfd_answer(arg, EVLIST_CTL_CMD_NACK_TAG, outcome->failure);
+		return;
+	}
+	snprintf(text, sizeof(text), "%s%s%s", outcome->file, *request->label ? " " : "",
+		 request->label);
+	evlist__ctlfd_answer(arg, EVLIST_CTL_CMD_ACK_TAG, text);
 }
 
 void ring_dump__request_ack(struct ring_dump *dump, const char *arg)
 {
 	char why[EVLIST_CTL_CMD_MAX_LEN + sizeof("snapshot ")];
-	struct dump_request request = { .label = arg, .why = why, .answer = true };
+	struct dump_request request = {
+		.label = arg, .why = why, .answer = answer_ctlfd, .arg = dump->evlist,
+	};
 	const char *rest;
 
 	switch (duration__parse(arg, &rest, &request.span)) {
@@ -244,6 +262,12 @@ int ring_dump__add_time(struct ring_dump *dump)
 unsigned int ring_dump__nr(const struct ring_dump *dump)
 {
 	return dump->nr;
+}
+
+void ring_dump__watch(struct ring_dump *dump, dump_watcher_t watcher, void *priv)
+{
+	dump->watcher = watcher;
+	dump->watcher_priv = priv;
 }
 
 u64 ring_dump__bytes_written(const struct ring_dump *dump)

@@ -19,8 +19,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
+#include "dump-files.h"
 
+struct dump_outcome;
 struct dump_request;
+struct dump_requests;
 struct evlist;
 struct perf_data;
 struct perf_session;
@@ -34,6 +37,7 @@ union perf_event;
  * @on_exit:	make a dump at the end, too
  * @file_each:	write each dump to a file of its own
  * @max_files:	if not 0, remove the oldest file when there are more
+ * @files:	who may read these files, and how much room they have
  * @interval:	at least this many seconds between the beginnings of two dumps
  * @max_dumps:	refuse requests after so many dumps, 0: never
  * @comp_level:	compress if not 0
@@ -46,6 +50,7 @@ struct ring_dump_opts {
 	bool		on_exit;
 	bool		file_each;
 	int		max_files;
+	struct dump_files_opts files;
 	unsigned int	interval;
 	unsigned int	max_dumps;
 	unsigned int	comp_level;
@@ -132,6 +137,15 @@ const char *ring_dump__refuses(struct ring_dump *dump);
  */
 void ring_dump__request_ack(struct ring_dump *dump, const char *arg);
 
+/*
+ * A dump has succeeded or failed: called by the thread that makes it, before requests are
+ * answered. dump_requests__reasons() tells why it was made.
+ */
+typedef void (*dump_watcher_t)(void *priv, const struct dump_outcome *outcome,
+			       const struct dump_requests *requests);
+/* Call @watcher for each dump */
+void ring_dump__watch(struct ring_dump *dump, dump_watcher_t watcher, void *priv);
+
 /* If recording ended now, would a dump be made? */
 bool ring_dump__at_exit(const struct ring_dump *dump);
 
@@ -194,6 +208,39 @@ unsigned int ring_dump__nr(const struct ring_dump *dump);
 
 /* Bytes in perf.data, or in all files of dumps */
 u64 ring_dump__bytes_written(const struct ring_dump *dump);
+
+/**
+ * struct ring_dump_stats - What there is in memory, and what has been so far
+ * @size:	bytes that the ring may have
+ * @used:	bytes that it has
+ * @samples:	samples in it
+ * @span:	nanoseconds from the first of them to the last
+ * @seen:	all samples so far; those that a dump is writing may be missing
+ * @lost:	those that the kernel has lost, likewise
+ * @sideband_bytes:	size of the store, as of the beginning of a dump that is being made
+ * @sideband_records:	records in it
+ * @sideband_dropped:	those that were dropped because there were too many
+ * @nr_waited:	dumps that had to wait for the interval
+ * @nr_refused:	requests after the last dump
+ * @dumping:	a dump is being made
+ */
+struct ring_dump_stats {
+	u64		size;
+	u64		used;
+	u64		samples;
+	u64		span;
+	u64		seen;
+	u64		lost;
+	u64		sideband_bytes;
+	u64		sideband_records;
+	u64		sideband_dropped;
+	unsigned int	nr_waited;
+	unsigned int	nr_refused;
+	bool		dumping;
+};
+
+/* Walks the ring. Call it when the kernel's buffers have been read. */
+void ring_dump__stats(struct ring_dump *dump, struct ring_dump_stats *stats);
 
 /* Print how many samples were dumped, dropped and lost */
 void ring_dump__print_stats(const struct ring_dump *dump);

@@ -185,7 +185,8 @@ static int parse(struct parser *p, const char *str)
 		return -ENOMEM;
 
 	if (!strcmp(p->trigger->condition, "socket"))
-		return 0;
+		return strcmp(p->trigger->name, "status") ? 0 :
+		       complain(p, "'status' asks for something else on the socket: take another name");
 	condition = strdup(p->trigger->condition);
 	err = condition ? parse_condition(p, condition) : -ENOMEM;
 	free(condition);

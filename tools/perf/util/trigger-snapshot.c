@@ -24,7 +24,7 @@ void trigger_snapshot__exit(struct trigger_snapshot *snapshot)
 void trigger_snapshot__request(struct trigger_snapshot *snapshot,
 			       const struct dump_request *request)
 {
-	dump_requests__add_named(&snapshot->requests, NULL, request);
+	dump_requests__add_named(&snapshot->requests, request);
 }
 
 static bool is_enough(const struct trigger_snapshot *snapshot)
@@ -73,7 +73,7 @@ bool trigger_snapshot__due(struct trigger_snapshot *snapshot, bool at_exit, char
 		if (dump_requests__reasons(requests, say, why))
 			pr_err("Not enough memory for the reasons of a snapshot\n");
 	}
-	dump_requests__answer(requests, NULL, NULL, NULL);
+	dump_requests__answer(requests, &(struct dump_outcome){});
 	return !enough;
 }
 

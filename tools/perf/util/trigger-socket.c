@@ -11,18 +11,17 @@
 #include <linux/kernel.h>
 #include <linux/zalloc.h>
 #include "debug.h"
-#include "trigger-parse.h"
 #include "trigger-socket.h"
 #include "trigger-socket-file.h"
 #include "uid-rate.h"
 
-/* @deadline: for its line; @used bytes of the line are here */
+/* @fd: -1: it isn't ours any more. @deadline: for its line; @used bytes of the line are here. */
 struct client {
 	int		fd;
 	struct ucred	peer;
 	u64		deadline;
 	size_t		used;
-	char		line[DUMP_TRIGGER_MAX_NAME + 1];
+	char		line[TRIGGER_SOCKET_LINE];
 };
 
 /* @clients: @nr of them, the oldest first */
@@ -71,14 +70,40 @@ struct trigger_socket_stats trigger_socket__stats(const struct trigger_socket *s
 	return sock->stats;
 }
 
-/* The buffer of a new connection has room for a line, else the program doesn't read it */
-static void reply(const struct client *client, const char *tag, const char *text)
+/* The buffer of a new connection has room for it, else the program doesn't read it */
+static void send_text(int fd, const char *text, size_t len)
+{
+	if (send(fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL) < (ssize_t)len)
+		pr_debug("Failed to answer a program on the trigger socket\n");
+}
+
+static void send_answer(int fd, const char *tag, const char *text, const char *more)
 {
 	char line[256];
-	int len = scnprintf(line, sizeof(line), "%s %s\n", tag, text);
 
-	if (send(client->fd, line, len, MSG_DONTWAIT | MSG_NOSIGNAL) < len)
-		pr_debug("Failed to answer process %d on the trigger socket\n", client->peer.pid);
+	send_text(fd, line, scnprintf(line, sizeof(line), "%s %s\n", tag, text));
+	if (more)
+		send_text(fd, more, strlen(more));
+}
+
+/* If there were something to read, the program would get an error after the answer */
+static void drain(int fd)
+{
+	char rest[4096];
+
+	recv(fd, rest, sizeof(rest), MSG_DONTWAIT);
+}
+
+void trigger_socket__answer(int fd, const char *tag, const char *text, const char *more)
+{
+	send_answer(fd, tag, text, more);
+	drain(fd);
+	close(fd);
+}
+
+static void reply(const struct client *client, const char *tag, const char *text)
+{
+	send_answer(client->fd, tag, text, NULL);
 }
 
 /* What the program wrote goes to a terminal */
@@ -103,6 +128,21 @@ static void refuse(struct trigger_socket *sock, struct client *client, u64 now, 
 	reply(client, "nack", why);
 }
 
+/* Return NULL, or why not. If the answer comes later, somebody else has the connection. */
+static const char *ask(struct trigger_socket *sock, struct client *client)
+{
+	struct trigger_socket_request request = {
+		.line = client->line, .peer = &client->peer, .fd = client->fd,
+	};
+	const char *why = sock->asked(sock->priv, &request);
+
+	if (!why && request.fd >= 0)
+		send_answer(client->fd, "ack", client->line, request.more);
+	free(request.more);
+	client->fd = request.fd;
+	return why;
+}
+
 static void serve_line(struct trigger_socket *sock, struct client *client, u64 now)
 {
 	const char *why;
@@ -113,14 +153,13 @@ static void serve_line(struct trigger_socket *sock, struct client *client, u64 n
 		return;
 	}
 	why = strlen(client->line) < client->used ? "the line isn't text" :
-	      sock->asked(sock->priv, client->line, &client->peer);
+	      ask(sock, client);
 	if (why) {
 		sock->stats.nacked++;
 		log_refusal(client, why);
 		reply(client, "nack", why);
 	} else {
 		sock->stats.acked++;
-		reply(client, "ack", client->line);
 	}
 }
 
@@ -159,18 +198,12 @@ static bool serve_client(struct trigger_socket *sock, struct client *client, u64
 	return true;
 }
 
-/* If there were something to read, the program would get an error after the answer */
-static void drain(int fd)
-{
-	char rest[4096];
-
-	recv(fd, rest, sizeof(rest), MSG_DONTWAIT);
-}
-
 static void remove_client(struct trigger_socket *sock, unsigned int i)
 {
-	drain(sock->clients[i].fd);
-	close(sock->clients[i].fd);
+	if (sock->clients[i].fd >= 0) {
+		drain(sock->clients[i].fd);
+		close(sock->clients[i].fd);
+	}
 	sock->nr--;
 	memmove(&sock->clients[i], &sock->clients[i + 1],
 		(sock->nr - i) * sizeof(sock->clients[0]));

@@ -6,9 +6,9 @@
  * A socket on which programs without privilege fire a trigger of perf record -M by its
  * name, and do nothing else: --trigger-socket PATH[,mode=OCTAL][,group=GROUP]
  *
- * A program connects and writes the name and a newline. It gets one line back, "ack NAME"
- * or "nack REASON", and the connection is closed. The rights of the file say who may
- * connect. They are set before the socket listens.
+ * A program connects and writes a line (trigger-line.h). It gets "ack NAME", with more
+ * lines if it wants to know more, or "nack REASON", and the connection is closed. The
+ * rights of the file say who may connect. They are set before the socket listens.
  *
  * perf never waits for a program: nothing blocks, a program has TRIGGER_SOCKET_TIME for its
  * line, and if TRIGGER_SOCKET_CLIENTS are connected, the oldest makes room for the next. A
@@ -28,6 +28,8 @@ struct ucred;
 
 #define TRIGGER_SOCKET_CLIENTS	16
 #define TRIGGER_SOCKET_TIME	NSEC_PER_SEC
+/* Bytes of a line, with the newline */
+#define TRIGGER_SOCKET_LINE	128
 
 /**
  * struct trigger_socket_opts - What the user wants
@@ -50,9 +52,23 @@ struct trigger_socket_opts {
 int trigger_socket_opts__parse(struct trigger_socket_opts *opts, const char *str);
 void trigger_socket_opts__exit(struct trigger_socket_opts *opts);
 
-/* @name is asked for by @peer. Return NULL, or why not. */
-typedef const char *(*trigger_socket_asked_t)(void *priv, const char *name,
-					      const struct ucred *peer);
+/**
+ * struct trigger_socket_request - A line
+ * @line: without the newline
+ * @peer: who has written it
+ * @more: set it to lines that follow "ack LINE"; is freed
+ * @fd:	  the connection. Set it to -1 to answer later, by trigger_socket__answer().
+ */
+struct trigger_socket_request {
+	const char		*line;
+	const struct ucred	*peer;
+	char			*more;
+	int			fd;
+};
+
+/* Return NULL, or why not */
+typedef const char *(*trigger_socket_asked_t)(void *priv,
+					      struct trigger_socket_request *request);
 
 /**
  * trigger_socket__new - Make the file, and listen
@@ -69,6 +85,12 @@ void trigger_socket__delete(struct trigger_socket *sock);
  * at intervals: if perf were woken up for each connection, programs could keep it busy.
  */
 void trigger_socket__serve(struct trigger_socket *sock, u64 now);
+
+/*
+ * Answer "@tag @text" and @more lines (NULL: none) on a connection, and close it. Doesn't
+ * block. From any thread.
+ */
+void trigger_socket__answer(int fd, const char *tag, const char *text, const char *more);
 
 /*
  * How many requests were granted, were refused, and were too many of one user. All but the

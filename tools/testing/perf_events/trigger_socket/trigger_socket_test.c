@@ -66,7 +66,7 @@ int listen(int fd, int backlog)
 	return syscall(SYS_listen, fd, backlog);
 }
 
-static const char *on_asked(void *priv, const char *name, const struct ucred *peer)
+static const char *on_asked(void *priv, struct trigger_socket_request *request)
 {
 	return "no";
 }
@@ -201,7 +201,7 @@ static void write_line(struct trigger_socket *sock, const char *path, const char
 static int test_log(const char *path)
 {
 	struct trigger_socket *sock = make(path);
-	char says[128], line[64];
+	char says[128], line[TRIGGER_SOCKET_LINE];
 	unsigned int i;
 
 	CHECK(sock);
