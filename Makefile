@@ -12,7 +12,7 @@ directory := $(if $(wildcard $(BASE)),,$(filter-out 6.1,$(BASE))) $(addprefix to
 export BUILD := $(CURDIR)/build$(subst $() ,,$(addprefix /,$(directory)))
 unexport LINUX
 
-.PHONY: help compose export patches kernel perf demo deb deb-kernel shell bench bench-long \
+.PHONY: help compose export patches kernel perf demo deb deb-kernel shell bench bench-long bench-recorder \
 	check check-user check-vm check-model check-patches check-base check-topics \
 	check-browser check-builds check-commits check-deb check-deb-kernel check-debug check-long \
 	check-mutants check-processors check-recordings hardware-report fuzz clean
@@ -52,6 +52,9 @@ bench: kernel perf	## benchmarks: a table, build/bench.tsv, and FIGURES.md
 
 bench-long: kernel perf	## memory and dumps of perf record -M over ten minutes, two loads; FIGURES.md
 	@lab/bench/host --long 600
+
+bench-recorder: perf	## what a recorder that always runs costs PostgreSQL and compilations (root; TIME=20 PAIRS=10)
+	@lab/bench/recorder --seconds $(or $(TIME),20) --pairs $(or $(PAIRS),10)
 
 check:		## the tests that take minutes; the last line counts them
 	@lab/check user vm model harness patches second-base
