@@ -45,7 +45,7 @@ make_root() {
 
 # Files that a package could leave behind, without those of users and apt
 files() {
-	(cd -- "$root" && find . \( -path ./proc -o -path ./root -o -path ./tmp -o \
+	(cd -- "$root" && find . \( -path ./proc -o -path ./run -o -path ./root -o -path ./tmp -o \
 		-path ./var/cache -o -path ./var/lib/apt -o -path ./var/lib/dpkg -o \
 		-path ./var/log \) -prune -o -print | sort)
 }
