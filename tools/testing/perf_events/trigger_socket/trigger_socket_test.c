@@ -201,7 +201,7 @@ static void write_line(struct trigger_socket *sock, const char *path, const char
 static int test_log(const char *path)
 {
 	struct trigger_socket *sock = make(path);
-	char says[128], line[TRIGGER_SOCKET_LINE];
+	char says[128], line[TRIGGER_SOCKET_LINE + 1];
 	unsigned int i;
 
 	CHECK(sock);
