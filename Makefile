@@ -14,7 +14,7 @@ unexport LINUX
 
 .PHONY: help compose export patches kernel perf demo deb deb-kernel shell bench bench-long bench-recorder \
 	check check-user check-vm check-model check-patches check-base check-topics \
-	check-browser check-builds check-commits check-deb check-deb-kernel check-debug check-long \
+	check-browser check-builds check-commits check-deb check-deb-kernel check-deb-service check-debug check-long \
 	check-mutants check-processors check-recordings hardware-report fuzz clean
 
 help:		## this list
@@ -88,6 +88,9 @@ check-commits:	## ditto, and each commit passes its tests (very slow, can be res
 
 check-deb: deb	## the package: lintian; install, run, remove in a Debian 12 of its own (root)
 	@packaging/test
+
+check-deb-service: deb	## the package's service, with systemd and Debian's kernel in QEMU (root, minutes)
+	@packaging/test-service
 
 check-deb-kernel: deb-kernel	## the packages: install, boot, remove in a Debian 12 (root)
 	@packaging/test-kernel
