@@ -47,7 +47,8 @@ static void print_dump(const char *lines, bool only_path)
 
 	if (!only_path)
 		fprintf(stderr, "[ perf dump: %.0f samples of %.3f s, %.3f MB, %.0f lost by the kernel ]\n",
-			dump_client__number(lines, "samples"), dump_client__number(lines, "seconds"),
+			dump_client__number(lines, "samples"),
+			dump_client__number(lines, "seconds"),
 			dump_client__number(lines, "bytes") / 1024 / 1024,
 			dump_client__number(lines, "lost"));
 	printf("%.*s\n", len, file ?: "");
@@ -60,7 +61,8 @@ int cmd_dump(int argc, const char **argv)
 	bool only_path = false;
 	const struct option options[] = {
 		OPT_STRING(0, "socket", &path, "path", "of --trigger-socket"),
-		OPT_STRING(0, "trigger", &trigger, "name", "the trigger to be fired, 'dump' if not given"),
+		OPT_STRING(0, "trigger", &trigger, "name",
+			   "the trigger to be fired, 'dump' if not given"),
 		OPT_UINTEGER(0, "timeout", &timeout, "how many seconds to wait for the dump"),
 		OPT_BOOLEAN('q', "quiet", &only_path, "print only the path of the file"),
 		OPT_END(),

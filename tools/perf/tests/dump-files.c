@@ -19,7 +19,7 @@
 
 #define CHECK(cond)	TEST_ASSERT_VAL(#cond, cond)
 
-static char dir[] = "/tmp/perf-dump-files-XXXXXX";
+static char dir[64];
 
 static const char *path_of(const char *name)
 {
@@ -159,6 +159,7 @@ static int test__dump_files(struct test_suite *test __maybe_unused,
 {
 	int err;
 
+	strcpy(dir, "/tmp/perf-dump-files-XXXXXX");
 	CHECK(mkdtemp(dir));
 	err = test_parse() || test_share() || test_trim() || test_no_dir() || rmdir(dir);
 	return err ? TEST_FAIL : TEST_OK;

@@ -10,13 +10,14 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <linux/sizes.h>
 #include <linux/time64.h>
 #include <linux/types.h>
 #include "debug.h"
 #include "dump-client.h"
 
 /* An answer has a line for each kind of dumps, and for the newest ones, with their paths */
-#define ANSWER_MAX	(1 << 20)
+#define ANSWER_MAX	((size_t)SZ_1M)
 
 static int say_not_running(const char *path)
 {
@@ -30,7 +31,7 @@ static int say_not_allowed(const char *path)
 	struct group *group = NULL;
 	struct stat st;
 
-	if (!stat(path, &st) && (st.st_mode & S_IWGRP))
+	if (!stat(path, &st) && (st.st_mode & 0020))
 		group = getgrgid(st.st_gid);
 	if (group)
 		pr_err("Not allowed: %s is for members of the group '%s'. To become one: 'adduser USER %s', then log in again.\n",
@@ -169,7 +170,8 @@ const char *dump_client__next(const char **lines, const char *name, int *len)
 		size_t line_len = strcspn(line, "\n");
 
 		*lines += line_len + (line[line_len] == '\n');
-		if (line_len > name_len && !strncmp(line, name, name_len) && line[name_len] == ' ') {
+		if (line_len > name_len && !strncmp(line, name, name_len) &&
+		    line[name_len] == ' ') {
 			*len = line_len - name_len - 1;
 			return line + name_len + 1;
 		}

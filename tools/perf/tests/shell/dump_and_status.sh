@@ -176,16 +176,17 @@ test_bad() {
 }
 
 test_rights() {
-	if [ "$(id -u)" -ne 0 ] || ! setpriv --reuid 65534 --clear-groups perf version > /dev/null 2>&1; then
+	nobody='setpriv --reuid 65534 --clear-groups'
+	member='setpriv --reuid 65534 --regid 65534 --groups daemon'
+	if [ "$(id -u)" -ne 0 ] || ! $nobody perf version > /dev/null 2>&1; then
 		echo "Users without the right [Skip: not root, or no setpriv]"
 		return
 	fi
 	chgrp daemon "$socket" && chmod 660 "$socket"
-	if exits 4 "for members of the group 'daemon'" \
-		setpriv --reuid 65534 --clear-groups perf dump --socket "$socket" &&
-	   exits 4 "for members of the group 'daemon'" \
-		setpriv --reuid 65534 --clear-groups perf status --socket "$socket" &&
-	   exits 0 '' setpriv --reuid 65534 --regid 65534 --groups daemon perf dump --socket "$socket" &&
+	# shellcheck disable=SC2086  # several words
+	if exits 4 "for members of the group 'daemon'" $nobody perf dump --socket "$socket" &&
+	   exits 4 "for members of the group 'daemon'" $nobody perf status --socket "$socket" &&
+	   exits 0 '' $member perf dump --socket "$socket" &&
 	   grep -q "$data" "$dir/out"; then
 		echo "Users without the right [Success]"
 	else
@@ -218,7 +219,8 @@ test_end() {
 	wait $waiter
 	code=$?
 	# At the end perf doesn't wait for the interval: there may be a dump
-	if [ $code -gt 1 ] || { [ $code -eq 1 ] && ! grep -q 'recording has ended' "$dir/says"; }; then
+	if [ $code -gt 1 ] ||
+	   { [ $code -eq 1 ] && ! grep -q 'recording has ended' "$dir/says"; }; then
 		fail "The end" "exit code $code"
 	else
 		echo "The end [Success]"
@@ -235,7 +237,8 @@ test_disk_full() {
 	data=$dir/small/perf.data
 	start -a --switch-output=signal -c 100000
 	sleep 1
-	if exits 1 'No space left on device' dump && status | grep -q '1 failed, at 20.*No space'; then
+	if exits 1 'No space left on device' dump &&
+	   status | grep -q '1 failed, at 20.*No space'; then
 		echo "A full disk [Success]"
 	else
 		fail "A full disk" "exit code or message"
@@ -282,12 +285,13 @@ daemon_answers() {
 }
 
 test_daemon() {
+	options="--switch-output=signal --trigger dump:socket --trigger-socket $socket"
 	mkdir "$dir/base"
 	cat > "$dir/daemon.conf" <<-END
 		[daemon]
 		base=$dir/base
 		[session-recorder]
-		run = -M 4M -a -e cpu-clock -o $data --switch-output=signal --trigger dump:socket --trigger-socket $socket -- sleep 1000
+		run = -M 4M -a -e cpu-clock -o $data $options -- sleep 1000
 	END
 	perf daemon start --config "$dir/daemon.conf" > "$dir/log" 2>&1
 	if wait_for 20 daemon_answers && wait_for 20 test -S "$socket" &&
