@@ -275,7 +275,7 @@ test_space() {
 	fi
 	stop
 	if perf record -M 4M --dump-files space=1M -e cpu-clock -o "$data" true > "$dir/out" 2>&1 ||
-	   ! grep -q 'without --switch-output=signal' "$dir/out"; then
+	   ! grep -q 'needs --switch-output=signal' "$dir/out"; then
 		fail "The room for dumps" "not refused without files"
 	fi
 }
