@@ -65,7 +65,7 @@ void warn(const char *what)
  * What the model uses
  */
 
-struct tm_config tm_config = { .cyc = true };
+struct tm_config tm_config = { .cyc = true, .icount = TM_NO_ICOUNT };
 struct cpuinfo boot_cpu_data = { .x86_phys_bits = 46 };
 
 static bool masked;
@@ -442,6 +442,48 @@ static void test_freeze_counters(void)
 	result("freeze of counters");
 }
 
+static void retire(unsigned int instructions)
+{
+	struct tm_retired retired = { .instructions = instructions };
+
+	tm_run(tm_op_retire, &retired);
+}
+
+/* Counters of instructions in user mode count steps, the others time. */
+static void test_steps(void)
+{
+	const u64 instructions = 0xc0 | ARCH_PERFMON_EVENTSEL_USR | ARCH_PERFMON_EVENTSEL_INT |
+				 ARCH_PERFMON_EVENTSEL_ENABLE;
+	const unsigned int fixed = MSR_ARCH_PERFMON_FIXED_CTR0;
+
+	reset();
+	tm_config.step = true;
+	writes(MSR_ARCH_PERFMON_EVENTSEL0, instructions);
+	writes(MSR_ARCH_PERFMON_EVENTSEL0 + 1, instructions | ARCH_PERFMON_EVENTSEL_OS);
+	writes(MSR_ARCH_PERFMON_FIXED_CTR_CTRL, 2);
+	writes(MSR_CORE_PERF_GLOBAL_CTRL, BIT_ULL(32) | 3);
+	expect(tm_wants & TM_COUNT_USER, "no steps wanted");
+	retire(3);
+	now += 1000;
+	expect(value(MSR_IA32_PMC0) == 3 && value(fixed) == 3, "steps");
+	expect(value(MSR_IA32_PMC0 + 1) == 500, "time");
+	tm_config.icount = 2;
+	now += 1000;
+	expect(value(MSR_IA32_PMC0) == 3 && value(MSR_IA32_PMC0 + 1) == 750, "icount");
+
+	writes(MSR_IA32_PMC0, BIT_ULL(TM_CNT_BITS) - 2);
+	retire(1);
+	expect(!interrupts, "too early");
+	retire(1);
+	expect(interrupts == 1 && value(MSR_CORE_PERF_GLOBAL_STATUS) == 1, "no overflow");
+	writes(MSR_ARCH_PERFMON_FIXED_CTR_CTRL, 0);
+	writes(MSR_ARCH_PERFMON_EVENTSEL0, 0);
+	expect(!(tm_wants & TM_COUNT_USER), "steps wanted");
+	tm_config.icount = TM_NO_ICOUNT;
+	tm_config.step = false;
+	result("instructions by steps");
+}
+
 static u64 unclaimed(struct tm_cpu *cpu, void *arg)
 {
 	cpu->unclaimed = *(u64 *)arg;
@@ -480,6 +522,7 @@ int main(void)
 	test_topa_live();
 	test_debugctl();
 	test_freeze_counters();
+	test_steps();
 	test_unclaimed();
 	printf("1..%d\n", tap_count);
 	return tap_failed ? 1 : 0;

@@ -120,6 +120,11 @@ u64 tm_counters_deadline(const struct tm_cpu *cpu)
 	return cpu->cr3_match;
 }
 
+bool tm_counters_step(const struct tm_cpu *cpu)
+{
+	return false;
+}
+
 void tm_timer_update(u64 deadline)
 {
 	WRITE_ONCE(shown, deadline);

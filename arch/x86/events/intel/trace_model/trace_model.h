@@ -46,7 +46,7 @@ struct seq_file;
 #define TM_STATUS_MASK		(TM_COUNTER_MASK | GLOBAL_STATUS_TRACE_TOPAPMI | \
 				 GLOBAL_STATUS_BUFFER_OVF | GLOBAL_STATUS_COND_CHG)
 
-#define TM_NO_ICOUNT	U32_MAX
+#define TM_NO_ICOUNT	(~0U)
 
 #define TM_MAX_STORES	16	/* of one operation */
 #define TM_MAX_BYTES	320
