@@ -67,11 +67,13 @@ class KernelTarget:
     @functools.cache
     def digest_of_programs(self, finder):
         build_kselftests()
-        digest = hashlib.sha256(digest_of(MODEL).encode())
+        digest = hashlib.sha256()
         for programs, options in self.boots:
             for program in programs:
                 if finder in (None, program):
                     digest.update((KSELFTESTS / program).read_bytes() + str(options).encode())
+            if any(option.startswith("--model") for option in options):
+                digest.update(digest_of(MODEL).encode())
         return digest.hexdigest()
 
     def prepare(self, workers):
