@@ -205,7 +205,8 @@ static int write_metrics(const char *path, const char *lines)
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (out) {
 		dump_client__print_metrics(out, lines);
-		if (!fchmod(fd, 0644) && !fclose(out) && !rename(temp, path)) {
+		if (!fflush(out) && !ferror(out) && !fchmod(fd, 0644) && !fclose(out) &&
+		    !rename(temp, path)) {
 			free(temp);
 			return 0;
 		}
