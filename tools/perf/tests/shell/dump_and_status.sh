@@ -21,6 +21,8 @@ cleanup() {
 	trap - EXIT TERM INT
 	for pid in $recorder $busy; do
 		kill -KILL "$pid" 2>/dev/null
+		# Nobody wants to read that it was killed
+		wait "$pid" 2>/dev/null
 	done
 	[ ! -e "$dir/daemon.conf" ] || perf daemon stop --config "$dir/daemon.conf" 2>/dev/null
 	[ ! -d "$dir/small" ] || umount "$dir/small" 2>/dev/null
