@@ -84,9 +84,17 @@ static void system_calls(unsigned long rounds)
 	LOOP("mov $%c[nr], %%eax\n\t syscall\n\t");
 }
 
+/* Where an emulator lacks the instruction, the model executes it. */
+static void read_counter(unsigned long rounds)
+{
+	asm volatile("1: xor %%ecx, %%ecx\n\t rdpmc\n\t dec %0\n\t jnz 1b"
+		     : "+r" (rounds) : : "rax", "rcx", "rdx", "cc");
+}
+
 FIXTURE(counters)
 {
 	struct perf_event_attr attr;
+	struct perf_event_mmap_page *page;
 	struct rate_limit limit;
 	int fd;
 };
@@ -139,6 +147,12 @@ FIXTURE_VARIANT_ADD(counters, system_calls)
 	.instructions = 4,
 };
 
+FIXTURE_VARIANT_ADD(counters, read_counter)
+{
+	.loop = read_counter,
+	.instructions = 4,
+};
+
 FIXTURE_SETUP(counters)
 {
 	self->fd = -1;
@@ -161,11 +175,19 @@ FIXTURE_TEARDOWN(counters)
 		EXPECT_EQ(model_reset(), 0);
 }
 
-static void open_counter(struct __test_metadata *_metadata, struct perf_event_attr *attr, int *fd)
+/* Mapped, so that user space may use RDPMC. False: the test skips. */
+static bool open_counter(struct __test_metadata *_metadata, struct perf_event_attr *attr, int *fd,
+			 struct perf_event_mmap_page **page, bool rdpmc)
 {
 	*fd = perf_open(attr, 0, -1, -1);
 	if (*fd < 0)
-		SKIP(return, "no counter of instructions: %s", strerror(errno));
+		SKIP(return false, "no counter of instructions: %s", strerror(errno));
+	*page = mmap(NULL, 65 * sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	ASSERT_NE(*page, MAP_FAILED);
+	if (rdpmc && !(*page)->cap_user_rdpmc)
+		SKIP(return false, "the control page says that RDPMC doesn't work");
+
+	return true;
 }
 
 /* Of the loop, and of what is around it */
@@ -183,7 +205,9 @@ TEST_F(counters, exact)
 	__u64 begin, some, more, interrupts;
 
 	self->attr.disabled = 0;
-	open_counter(_metadata, &self->attr, &self->fd);
+	if (!open_counter(_metadata, &self->attr, &self->fd, &self->page,
+			  variant->loop == read_counter))
+		return;
 	/* All calls are bound after two of them. */
 	count_of(self->fd, variant->loop, 1);
 	count_of(self->fd, variant->loop, 1);
@@ -207,13 +231,16 @@ TEST_F(counters, all_modes)
 
 	if (!has_model() || model_setting("icount", ticks, sizeof(ticks)))
 		SKIP(return, "the emulator's clock doesn't count instructions");
-	if (variant->loop == system_calls || variant->loop == faults)
+	if (variant->loop == system_calls || variant->loop == faults ||
+	    variant->loop == read_counter)
 		SKIP(return, "nobody knows how many instructions the kernel executes");
 	if (variant->loop == repeated)
 		SKIP(return, "for the emulator's clock, each round is an instruction");
 	self->attr.disabled = 0;
 	self->attr.exclude_kernel = 0;
-	open_counter(_metadata, &self->attr, &self->fd);
+	if (!open_counter(_metadata, &self->attr, &self->fd, &self->page,
+			  variant->loop == read_counter))
+		return;
 	for (i = 0; i < 20; i++) {
 		some = count_of(self->fd, variant->loop, 1);
 		more = count_of(self->fd, variant->loop, ROUNDS + 1);
@@ -229,31 +256,25 @@ struct counted {
 	__u64 count;
 };
 
-static void map(struct __test_metadata *_metadata, int fd, struct perf_event_mmap_page **page)
-{
-	*page = mmap(NULL, 65 * sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	ASSERT_NE(*page, MAP_FAILED);
-}
-
 /* Each sample has the count at its time: that of the overflow, or some more. */
 TEST_F(counters, overflow_when_the_period_is_over)
 {
-	struct perf_event_mmap_page *page;
 	const struct counted *sample;
 	__u64 nr, count, i;
 
 	self->attr.sample_period = PERIOD;
 	self->attr.sample_type = PERF_SAMPLE_READ;
-	open_counter(_metadata, &self->attr, &self->fd);
-	map(_metadata, self->fd, &page);
+	if (!open_counter(_metadata, &self->attr, &self->fd, &self->page,
+			  variant->loop == read_counter))
+		return;
 	ASSERT_EQ(perf_enable(self->fd), 0);
 	variant->loop(ROUNDS);
 	ASSERT_EQ(perf_disable(self->fd), 0);
 	count = perf_count(self->fd);
 
-	nr = page->data_head / sizeof(*sample);
+	nr = self->page->data_head / sizeof(*sample);
 	EXPECT_EQ(nr, count / PERIOD);
-	sample = (void *)page + page->data_offset;
+	sample = (void *)self->page + self->page->data_offset;
 	for (i = 0; i < nr; i++) {
 		ASSERT_EQ(sample[i].header.type, PERF_RECORD_SAMPLE);
 		ASSERT_EQ(sample[i].header.size, sizeof(*sample));
@@ -265,18 +286,18 @@ TEST_F(counters, overflow_when_the_period_is_over)
 /* A number of overflows, and then the event is disabled. */
 TEST_F(counters, refresh)
 {
-	struct perf_event_mmap_page *page;
 	__u64 count;
 
 	self->attr.sample_period = PERIOD;
 	self->attr.sample_type = PERF_SAMPLE_READ;
-	open_counter(_metadata, &self->attr, &self->fd);
-	map(_metadata, self->fd, &page);
+	if (!open_counter(_metadata, &self->attr, &self->fd, &self->page,
+			  variant->loop == read_counter))
+		return;
 	ASSERT_EQ(ioctl(self->fd, PERF_EVENT_IOC_REFRESH, 5), 0);
 	variant->loop(ROUNDS);
 	count = perf_count(self->fd);
 
-	EXPECT_EQ(page->data_head, 5 * sizeof(struct counted));
+	EXPECT_EQ(self->page->data_head, 5 * sizeof(struct counted));
 	EXPECT_GE(count, 5 * PERIOD);
 	EXPECT_LT(count, 6 * PERIOD);
 }
