@@ -21,7 +21,7 @@ cleanup() {
 	trap - EXIT TERM INT
 	for pid in $recorder $busy; do
 		kill -KILL "$pid" 2>/dev/null
-		# Nobody wants to read that it was killed
+		# Else the shell reports that it was killed
 		wait "$pid" 2>/dev/null
 	done
 	[ ! -e "$dir/daemon.conf" ] || perf daemon stop --config "$dir/daemon.conf" 2>/dev/null
