@@ -230,7 +230,7 @@ store_files()
 }
 
 # The subject of entry $1.
-subject_of_entry() { git stripspace < "$(message_for "$1")" | head -n 1; }
+subject_of_entry() { git stripspace < "$(message_for "$1")" | sed -n 1p; }
 
 # A digest of all that compose reads from the repository.
 repo_digest()

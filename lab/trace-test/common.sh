@@ -23,7 +23,7 @@ complain() {
 same() {
 	[[ -s $2 ]] || complain "$2 is empty" || return
 	cmp -s -- "$1" "$2" || {
-		diff -U4 -- "$2" "$1" | head -n 30 | sed 's/^/# /'
+		diff -U4 -- "$2" "$1" | sed -n '1,30s/^/# /p'
 		complain "$1 is not $2: $(wc -l <"$1") and $(wc -l <"$2") lines"
 	}
 }
