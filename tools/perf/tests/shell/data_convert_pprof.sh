@@ -92,6 +92,18 @@ test_filters() {
 	refused "a size" --max-size 1M
 }
 
+# The functions of the kernel have other names in this file. Only root knows where they are.
+test_kallsyms() {
+	perf script -i "$data" -F ip,sym 2>/dev/null | awk '$1 ~ /^f/ && NF == 2 { print $2 }' |
+		grep -vF '[unknown]' >"$dir/kernel"
+	[ -s "$dir/kernel" ] || return
+	sed 's/ \([tTwW]\) \([a-z]\)/ \1 named_\2/' /proc/kallsyms >"$dir/kallsyms"
+	counted "--kallsyms" --kallsyms "$dir/kallsyms"
+	gzip -dc "$profile" | grep -qaF "named_$(grep -m1 '^[a-z]' "$dir/kernel")" ||
+		fail "--kallsyms: no name from there"
+	rm -f "$profile"
+}
+
 perf data convert -h 2>&1 | grep -q to-pprof || {
 	echo "perf was built without zlib"
 	cleanup
@@ -105,5 +117,6 @@ perf record -q -e cpu-clock -F 1000 -g --sample-cpu -o "$data" -- \
 test_names
 test_existing
 test_filters
+test_kallsyms
 cleanup
 exit $err
