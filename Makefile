@@ -14,7 +14,8 @@ unexport LINUX
 
 .PHONY: help compose export patches kernel perf demo deb deb-kernel shell bench bench-long bench-recorder \
 	check check-user check-vm check-model check-patches check-base check-topics \
-	check-browser check-builds check-commits check-deb check-deb-kernel check-deb-service check-debug check-long \
+	check-browser check-builds check-commits check-deb check-deb-alerts check-deb-kernel \
+	check-deb-service check-debug check-long \
 	check-mutants check-processors check-recordings hardware-report fuzz clean
 
 help:		## this list
@@ -38,7 +39,7 @@ perf: compose	## the perf tool, in build/perf
 demo: kernel perf	## record and show gated traces in the virtual machine
 	@lab/demo/host
 
-deb: compose	## perf as the Debian package perf-flight, in build/deb
+deb: compose	## perf as Debian packages, perf-flight and perf-flight-alerts, in build/deb
 	@packaging/deb
 
 deb-kernel: compose	## the kernel as Debian packages, in build/deb (FLAVOUR=cloud-amd64: the smaller one)
@@ -86,10 +87,13 @@ check-builds:	## each commit builds, without new warnings of sparse and W=1 (slo
 check-commits:	## ditto, and each commit passes its tests (very slow, can be resumed)
 	@lab/check commits
 
-check-deb: deb	## the package: lintian; install, run, remove in a Debian 12 of its own (root)
+check-deb: deb	## the packages: lintian; install, run, remove in a Debian 12 of its own (root)
 	@packaging/test
 
-check-deb-service: deb	## the package's service, with systemd and Debian's kernel in QEMU (root, minutes)
+check-deb-alerts: deb	## three hosts, Prometheus and Alertmanager: an alert gets its dump (root, minutes)
+	@packaging/test-alerts
+
+check-deb-service: deb	## the packages' services, with systemd and Debian's kernel in QEMU (root, minutes)
 	@packaging/test-service
 
 check-deb-kernel: deb-kernel	## the packages: install, boot, remove in a Debian 12 (root)

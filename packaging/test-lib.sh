@@ -9,8 +9,12 @@
 number=0 failed=0
 log=$logs/$test_name.log
 mkdir -p -- "$logs"
-root=$(mktemp -d)
-trap 'umount "$root/proc" 2>/dev/null; rm -rf --one-file-system -- "$root" "$root.before"' EXIT
+# A script that runs within another one has its root.
+if [[ ! ${root-} ]]; then
+	root=$(mktemp -d)
+	trap 'umount "$root/proc" 2>/dev/null
+		rm -rf --one-file-system -- "$root" "$root.before"' EXIT
+fi
 
 check() {
 	local what=$1
@@ -55,6 +59,12 @@ installs() {
 	local -a names=("${@##*/}")
 
 	cp -- "$@" "$root/tmp/" && inside apt-get install -y "${names[@]/#//tmp/}"
+}
+
+# Sets perf_packages: what make deb has made
+find_packages() {
+	mapfile -t perf_packages < <(find "$packages" -maxdepth 1 -name 'perf-flight*.deb' 2>/dev/null)
+	((${#perf_packages[@]} == 2)) || die "no packages in $packages (make deb)"
 }
 
 # leaves_nothing PACKAGE... - remove them, with the libraries that came with them
