@@ -54,8 +54,8 @@ bench: kernel perf	## benchmarks: a table, build/bench.tsv, and FIGURES.md
 bench-long: kernel perf	## memory and dumps of perf record -M over ten minutes, two loads; FIGURES.md
 	@lab/bench/host --long 600
 
-bench-recorder: perf	## what a recorder that always runs costs PostgreSQL and compilations (root; TIME=20 PAIRS=10)
-	@lab/bench/recorder --seconds $(or $(TIME),20) --pairs $(or $(PAIRS),10)
+bench-recorder: perf	## what a recorder that always runs costs programs under load (root; TIME=20 PAIRS=10); FIGURES.md
+	@TIME=$(TIME) PAIRS=$(PAIRS) lab/bench/host recorder
 
 check:		## the tests that take minutes; the last line counts them
 	@lab/check user vm model harness patches second-base
