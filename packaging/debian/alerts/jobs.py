@@ -1,30 +1,35 @@
 # SPDX-License-Identifier: GPL-2.0
 """What receive and deliver share: dumps that alerts have asked for, until they are stored.
 
-A job is a directory of the queue, with the dump and about.json. It is made under a hidden name
-and renamed when it is complete and on the disk, so that a crash leaves all of it or nothing.
-Its alerts are known as long as it is there, and after that by a file in seen/ for each.
+A job is a directory of the queue, with the dump and about.json. Its name says how far it is:
+
+	.new-NAME	receive makes it; a crash leaves it, and the next receive removes it
+	NAME		complete and on the disk: it waits for deliver
+	.stored-NAME	stored: its alerts have to be remembered, then it is removed
+
+An alert is known as long as its job is there, and after that by a file in seen/, which is
+named by the alert's fingerprint and has the time at which it began.
 """
 
 import json
 import os
 import shutil
+import sys
 import time
 from pathlib import Path
 
 STATE = Path(os.environ.get("STATE_DIRECTORY", "/var/lib/perf-flight-alerts"))
 QUEUE = STATE / "queue"
 SEEN = STATE / "seen"
+NEW, STORED = ".new-", ".stored-"
 FORGET_AFTER = 30 * 24 * 3600
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def prepare():
-    """Makes the directories. Only receive may call this: it removes jobs that it didn't end."""
+    """Makes the directories."""
     QUEUE.mkdir(exist_ok=True)
     SEEN.mkdir(exist_ok=True)
-    for unfinished in QUEUE.glob(".*"):
-        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def bytes_of(text):
@@ -38,42 +43,57 @@ def bytes_of(text):
 
 def waiting():
     """The jobs, the oldest first: their names begin with the time."""
-    if not QUEUE.is_dir():
-        return []
-    return sorted(job for job in QUEUE.iterdir() if not job.name.startswith("."))
-
-
-def size():
-    """Of all jobs, in bytes. A job that deliver removes meanwhile doesn't count."""
-    total = 0
-    for job in waiting():
-        for file in job.glob("*"):
-            try:
-                total += file.stat().st_size
-            except FileNotFoundError:
-                pass
-    return total
+    return sorted(job for job in QUEUE.glob("[!.]*") if job.is_dir())
 
 
 def about(job):
+    """ValueError or OSError if nobody can tell: not by a crash, but a disk can break."""
     return json.loads((job / "about.json").read_text())
 
 
-def known():
-    """The ids of the alerts that have their dump, waiting or stored."""
-    ids = set()
-    for job in waiting():
+def alerts_of(job):
+    """Of a job that deliver may just have removed, or that is broken, none"""
+    try:
+        return about(job)["alerts"]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, KeyError) as error:
+        print(f"{job.name} is broken: {error}", file=sys.stderr)
+        return []
+
+
+def size():
+    """Of all jobs, in bytes. What deliver removes meanwhile doesn't count."""
+    total = 0
+    for file in QUEUE.glob("*/*"):
         try:
-            ids.update(alert["id"] for alert in about(job)["alerts"])
+            total += file.stat().st_size
         except FileNotFoundError:
-            pass    # deliver has removed it, and has remembered its alerts before
-    return ids.union(file.name for file in SEEN.iterdir())
+            pass
+    return total
 
 
-def remember(ids):
-    """An alert that goes on is sent again and again: it's remembered from the last time."""
-    for one in ids:
-        (SEEN / one).touch()
+def known():
+    """When alerts that have their dump have begun, by their fingerprints. The queue comes
+    first: deliver remembers the alerts of a job before it removes it."""
+    since = {}
+    for job in [*waiting(), *QUEUE.glob(STORED + "*")]:
+        for alert in alerts_of(job):
+            since[alert["id"]] = max(alert["since"], since.get(alert["id"], ""))
+    for file in SEEN.glob("[!.]*"):
+        try:
+            since[file.name] = max(file.read_text(), since.get(file.name, ""))
+        except FileNotFoundError:
+            pass
+    return since
+
+
+def remember(alerts):
+    """An alert that goes on is sent again and again: it is remembered from the last time."""
+    for alert in alerts:
+        unfinished = SEEN / f".{alert['id']}"
+        unfinished.write_text(alert["since"])
+        unfinished.rename(SEEN / alert["id"])
     sync(SEEN)
 
 
@@ -92,10 +112,16 @@ def sync(path):
         os.close(descriptor)
 
 
+def remove_unfinished():
+    """What an earlier receive has left"""
+    for job in QUEUE.glob(NEW + "*"):
+        shutil.rmtree(job)
+
+
 def commit(name, files, facts):
     """Makes a job of copies of @files (names in it to paths), and of about.json with @facts.
     OSError if that fails; then nothing is left of it."""
-    unfinished = QUEUE / f".{name}"
+    unfinished = QUEUE / f"{NEW}{name}"
     unfinished.mkdir(mode=0o750)
     try:
         for inside, path in files.items():
@@ -111,9 +137,20 @@ def commit(name, files, facts):
         raise
 
 
-def remove(job):
-    """Its alerts stay known. A crash in the middle leaves a hidden part of it, for prepare()."""
-    remember(alert["id"] for alert in about(job)["alerts"])
-    hidden = job.with_name(f".{job.name}")
-    job.rename(hidden)
-    shutil.rmtree(hidden, ignore_errors=True)
+def end(job):
+    """It is stored, and isn't handed over again, whatever fails from here on."""
+    stored = job.with_name(f"{STORED}{job.name}")
+    job.rename(stored)
+    sync(QUEUE)
+    remove_stored(stored)
+
+
+def remove_stored(stored):
+    remember(alerts_of(stored))
+    shutil.rmtree(stored)
+
+
+def remove_all_stored():
+    """What an earlier deliver could not remove"""
+    for stored in QUEUE.glob(STORED + "*"):
+        remove_stored(stored)
