@@ -14,7 +14,7 @@ unexport LINUX
 
 .PHONY: help compose export patches kernel perf demo deb deb-kernel shell bench bench-long bench-recorder \
 	check check-user check-vm check-model check-patches check-base check-topics \
-	check-browser check-builds check-commits check-deb check-deb-alerts check-deb-kernel \
+	check-browser check-builds check-commits check-deb check-deb-fleet check-deb-kernel \
 	check-deb-service check-debug check-long \
 	check-mutants check-processors check-recordings hardware-report fuzz clean
 
@@ -90,8 +90,8 @@ check-commits:	## ditto, and each commit passes its tests (very slow, can be res
 check-deb: deb	## the packages: lintian; install, run, remove in a Debian 12 of its own (root)
 	@packaging/test
 
-check-deb-alerts: deb	## three hosts, Prometheus and Alertmanager: an alert gets its dump (root, minutes)
-	@packaging/test-alerts
+check-deb-fleet: deb	## three hosts, Prometheus and Alertmanager: an alert gets its dump (root, minutes)
+	@packaging/test-fleet
 
 check-deb-service: deb	## the packages' services, with systemd and Debian's kernel in QEMU (root, minutes)
 	@packaging/test-service

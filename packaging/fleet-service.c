@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A service of packaging/test-alerts: handles requests, and writes how long the last one took
+ * A service of packaging/test-fleet: handles requests, and writes how long the last one took
  * to DIRECTORY/metrics. While there is DIRECTORY/slow, it rebuilds an index for each of them.
  *
  * usage: fleet-service DIRECTORY
