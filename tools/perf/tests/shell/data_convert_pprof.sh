@@ -92,11 +92,15 @@ test_filters() {
 	refused "a size" --max-size 1M
 }
 
-# The functions of the kernel have other names in this file. Only root knows where they are.
+# The functions of the kernel have other names in this file. Only root knows where they are,
+# if the kernel tells anybody.
 test_kallsyms() {
+	[ "$(id -u)" = 0 ] && grep -q '^[^ ]*[1-9a-f]' /proc/kallsyms || return
+	perf record -q -e cpu-clock -F 1000 -o "$data" -- \
+		dd if=/dev/zero of=/dev/null bs=1M count=500 2>/dev/null
 	perf script -i "$data" -F ip,sym 2>/dev/null | awk '$1 ~ /^f/ && NF == 2 { print $2 }' |
 		grep -vF '[unknown]' >"$dir/kernel"
-	[ -s "$dir/kernel" ] || return
+	[ -s "$dir/kernel" ] || fail "no sample in the kernel"
 	sed 's/ \([tTwW]\) \([a-z]\)/ \1 named_\2/' /proc/kallsyms >"$dir/kallsyms"
 	counted "--kallsyms" --kallsyms "$dir/kallsyms"
 	gzip -dc "$profile" | grep -qaF "named_$(grep -m1 '^[a-z]' "$dir/kernel")" ||
