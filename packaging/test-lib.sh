@@ -12,8 +12,7 @@ mkdir -p -- "$logs"
 # A script that runs within another one has its root.
 if [[ ! ${root-} ]]; then
 	root=$(mktemp -d)
-	trap 'umount "$root/proc" 2>/dev/null
-		rm -rf --one-file-system -- "$root" "$root.before"' EXIT
+	trap 'umount "$root/proc" 2>/dev/null; rm -rf --one-file-system -- "$root" "$root".*' EXIT
 fi
 
 check() {
@@ -28,6 +27,25 @@ check() {
 		printf 'not ok %d %s\n' "$number" "$what"
 		failed=1
 	fi
+}
+
+# must STEP... - what the tests need; without it, this script ends
+must() {
+	local step
+
+	for step; do
+		$step >"$log" 2>&1 </dev/null || { tail -n 20 -- "$log" >&2 && die "failed: $step"; }
+	done
+}
+
+# wait_for COMMAND... - a minute at most; what it says at last is shown
+wait_for() {
+	local end=$((SECONDS + 60))
+
+	while ! "$@" >/dev/null 2>&1; do
+		((SECONDS < end)) || { echo "not in time: $*"; "$@"; return; }
+		sleep 0.2
+	done
 }
 
 finish() {

@@ -81,26 +81,35 @@ def known():
         for alert in alerts_of(job):
             since[alert["id"]] = max(alert["since"], since.get(alert["id"], ""))
     for file in SEEN.glob("[!.]*"):
-        try:
-            since[file.name] = max(file.read_text(), since.get(file.name, ""))
-        except FileNotFoundError:
-            pass
+        since[file.name] = max(remembered(file.name), since.get(file.name, ""))
     return since
 
 
+def remembered(fingerprint):
+    """When that alert has begun, or an empty text"""
+    try:
+        return (SEEN / fingerprint).read_text()
+    except FileNotFoundError:
+        return ""
+
+
 def remember(alerts):
-    """An alert that goes on is sent again and again: it is remembered from the last time."""
+    """An alert that goes on is sent again and again: it is remembered from the last time.
+    Jobs don't end in order, so what began later stays. Both programs may be here at once."""
     for alert in alerts:
-        unfinished = SEEN / f".{alert['id']}"
-        unfinished.write_text(alert["since"])
+        unfinished = SEEN / f".{alert['id']}.{os.getpid()}"
+        unfinished.write_text(max(alert["since"], remembered(alert["id"])))
         unfinished.rename(SEEN / alert["id"])
     sync(SEEN)
 
 
 def forget_old():
     for file in SEEN.iterdir():
-        if file.stat().st_mtime < time.time() - FORGET_AFTER:
-            file.unlink()
+        try:
+            if file.stat().st_mtime < time.time() - FORGET_AFTER:
+                file.unlink()
+        except FileNotFoundError:
+            pass    # The other program has been here.
 
 
 def sync(path):
