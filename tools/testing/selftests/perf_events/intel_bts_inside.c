@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "intel_test.h"
@@ -363,6 +364,54 @@ TEST_F(bts_ack, handler_is_not_traced)
 	for (i = 0; i < self->trace.nr; i++)
 		traced += self->trace.rec[i].to == inside;
 	EXPECT_EQ(traced, 0);
+}
+
+/*
+ * A gate in the handler resumes. BTS is off until the handler's end: it calls
+ * intel_bts_interrupt() after the write that is the gate's place.
+ */
+TEST(resumed_in_the_handler)
+{
+	__u64 inside = kernel_symbol("intel_bts_interrupt");
+	struct bts_trace trace = {};
+	struct rate_limit limit;
+	struct gated gated;
+	size_t traced = 0, i;
+	int gate;
+
+	if (!inside || lacks_nmi() || lacks_msr())
+		SKIP(return, "no address of intel_bts_interrupt(), or no %s",
+		     lacks_nmi() ?: lacks_msr());
+	gated_init_bts(&gated, &trace);
+	if (!setup_kind(_metadata, &gated, "tracepoint"))
+		return;
+	ASSERT_EQ(rate_unlimit(&limit), 0);
+	gated.spec.exclude_kernel = false;
+	gated.spec.pid = -1;
+	gated.spec.cpu = gated.cpu;
+	open_for_points(_metadata, &gated);
+	gate = open_msr_gate(&gated.spec, &gated.group, &points[2], true);
+	ASSERT_GE(gate, 0)
+		TH_LOG("%s", strerror(errno));
+	ASSERT_EQ(perf_enable(gate), 0);
+	for (i = 0; i < 50 && perf_count(gate) < 20; i++) {
+		/* Other tasks may have filled the area. */
+		enable_group(_metadata, &gated);
+		syscall(__NR_getpgid, 0);
+		EXPECT_EQ(nmi_fire(1, TAG_NONE), 0);
+		syscall(__NR_getpgid, 0);
+		read_trace(_metadata, &gated);
+	}
+	EXPECT_GE(perf_count(gate), 20);
+	disable_and_read(_metadata, &gated);
+	close(gate);
+
+	EXPECT_GT(trace.nr, 0);
+	for (i = 0; i < trace.nr; i++)
+		traced += trace.rec[i].to == inside;
+	EXPECT_EQ(traced, 0);
+	bts_close(_metadata, &gated);
+	set_rate_limit(&limit);
 }
 
 /* --- DEBUGCTL is not BTS's alone --- */
