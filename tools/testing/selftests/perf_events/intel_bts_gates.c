@@ -245,6 +245,22 @@ TEST_F(bts, level_kept_over_disable)
 	expect_exact(_metadata, gated);
 }
 
+/* It is scheduled in several times, but the trace of this task starts once. */
+TEST_F(bts, one_start_record)
+{
+	struct gated *gated = &self->gated;
+	int i;
+
+	open_and_enable(_metadata, gated);
+	for (i = 0; i < 5; i++) {
+		sleep_a_little();
+		aux_group_restart(&gated->group);
+	}
+	disable_and_read(_metadata, gated);
+
+	EXPECT_EQ(perf_records_count(&gated->records, PERF_RECORD_ITRACE_START, 0), 1);
+}
+
 TEST_F(bts, starts_running)
 {
 	struct gated *gated = &self->gated;

@@ -123,6 +123,46 @@ TEST_F(bts, gates_inside_interrupt)
 	EXPECT_EQ(self->trace.truncated, 0);
 }
 
+/*
+ * The interrupt handler ends a transaction, and begins the next one. A gate in between must
+ * wait: BTS has no transaction then, so a pause would find nothing to do.
+ */
+TEST_F(bts, gates_between_transactions)
+{
+	struct gated *gated = &self->gated;
+	struct perf_event_attr attr;
+	int type = pmu_type("kprobe");
+	int gate, i;
+
+	if (type < 0)
+		SKIP(return, "no PMU kprobe (CONFIG_KPROBE_EVENTS)");
+	if (lacks_msr())
+		SKIP(return, "no %s", lacks_msr());
+
+	/* A CPU event: a context switch begins no transaction. */
+	gated->spec.pid = -1;
+	gated->spec.cpu = gated->cpu;
+	open_for_points(_metadata, gated);
+	attr_probe(&attr, type, "perf_aux_output_begin", 0);
+	attr.disabled = 1;
+	gate = aux_group_add_gate(&gated->group, &gated->spec, &attr, false);
+	ASSERT_GE(gate, 0)
+		TH_LOG("%s", strerror(errno));
+	for (i = 0; i < 5; i++) {
+		fire(true);
+		ASSERT_EQ(perf_enable(gate), 0);
+		do_interrupt(gated);
+		ASSERT_EQ(perf_disable(gate), 0);
+		gated->others = perf_count(gate);
+		EXPECT_GT(gated->others, i);
+		expect_level(_metadata, gated, false);
+		read_trace(_metadata, gated);
+	}
+	disable_and_read(_metadata, gated);
+	close(gate);
+	EXPECT_EQ(self->trace.truncated, 0);
+}
+
 /* --- Interrupts at the wrong moment --- */
 
 /* Run @section with NMIs at @point that are of no interest to BTS. */
