@@ -158,6 +158,7 @@ FIXTURE_TEARDOWN(bts)
 	if (has_model())
 		EXPECT_EQ(model_reset(), 0);
 	bts_close(_metadata, &self->gated);
+	cpus_give_back();
 	set_rate_limit(&self->limit);
 }
 
@@ -392,22 +393,27 @@ TEST_F(bts, restarts)
 }
 
 /* DEBUGCTL and DS_AREA are lost, but the level isn't. */
-TEST_F(bts, suspend_of_a_cpu_event)
+static void windows_over_suspend(struct __test_metadata *_metadata, struct gated *gated,
+				 struct bts_trace *trace)
 {
 	if (!has_model())
 		SKIP(return, "the model suspends");
+	if (cpus_take_others(gated->cpu))
+		SKIP(return, "a CPU can't be taken offline");
 
+	windows_over(_metadata, gated, trace, suspend);
+}
+
+TEST_F(bts, suspend_of_a_cpu_event)
+{
 	self->gated.spec.pid = -1;
 	self->gated.spec.cpu = self->gated.cpu;
-	windows_over(_metadata, &self->gated, &self->trace, suspend);
+	windows_over_suspend(_metadata, &self->gated, &self->trace);
 }
 
 TEST_F(bts, suspend_of_a_task_event)
 {
-	if (!has_model())
-		SKIP(return, "the model suspends");
-
-	windows_over(_metadata, &self->gated, &self->trace, suspend);
+	windows_over_suspend(_metadata, &self->gated, &self->trace);
 }
 
 static void fill(struct gated *gated)

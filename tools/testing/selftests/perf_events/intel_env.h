@@ -56,7 +56,7 @@ long long model_violations(void);
 int model_vmx(unsigned int us);
 /* A VM exit on this CPU, and what KVM does to DEBUGCTL before and after it */
 int model_vmexit(void);
-/* Suspend to RAM and resume, for the trace hardware of this CPU */
+/* Suspend to RAM and resume, on the only CPU that is online. EBUSY: there are others. */
 int model_suspend(void);
 /* What a crash of the kernel does to the trace of this CPU, before it starts another one */
 int model_crash(void);

@@ -47,6 +47,7 @@ FIXTURE_TEARDOWN(pt_level)
 	if (has_model())
 		EXPECT_EQ(model_reset(), 0);
 	pt_close(_metadata, &self->gated);
+	cpus_give_back();
 }
 
 static void resume(void)
@@ -742,6 +743,8 @@ static void suspended_windows(struct __test_metadata *_metadata, struct gated *g
 
 	if (!has_model())
 		SKIP(return, "the model suspends");
+	if (cpus_take_others(gated->cpu))
+		SKIP(return, "a CPU can't be taken offline");
 
 	if (whole_cpu) {
 		gated->spec.pid = -1;

@@ -394,6 +394,45 @@ int cpu_set_online(int cpu, bool online)
 	return write_file(path, online ? "1" : "0");
 }
 
+static cpu_set_t taken;
+
+static bool cpu_is_offline(int cpu)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+
+	return !read_number(path);
+}
+
+int cpus_take_others(int cpu)
+{
+	int other, nr = sysconf(_SC_NPROCESSORS_CONF);
+
+	for (other = 0; other < nr; other++) {
+		if (other == cpu || cpu_is_offline(other))
+			continue;
+		if (cpu_set_online(other, false)) {
+			cpus_give_back();
+			return -1;
+		}
+		CPU_SET(other, &taken);
+	}
+
+	return 0;
+}
+
+void cpus_give_back(void)
+{
+	int cpu;
+
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (CPU_ISSET(cpu, &taken))
+			cpu_set_online(cpu, true);
+	}
+	CPU_ZERO(&taken);
+}
+
 __u64 clock_ns(void)
 {
 	struct timespec ts;

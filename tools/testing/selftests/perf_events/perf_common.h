@@ -129,6 +129,9 @@ int pin_to_cpu(int cpu);
 /* The n-th CPU that this process may use, or -1 */
 int nth_cpu(int n);
 int cpu_set_online(int cpu, bool online);
+/* Takes all CPUs but this one offline, until cpus_give_back() */
+int cpus_take_others(int cpu);
+void cpus_give_back(void);
 void spin_ns(__u64 ns);
 /* How often this thread was switched out */
 long switches(void);

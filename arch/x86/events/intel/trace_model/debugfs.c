@@ -2,11 +2,13 @@
 /*
  * Software model of Intel's trace hardware: files in debugfs, and VMX operation on request.
  */
+#include <linux/cpu.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/init.h>
 #include <linux/seq_file.h>
 #include <linux/string.h>
+#include <linux/syscore_ops.h>
 #include <linux/uaccess.h>
 
 #include <asm/debugctl.h>
@@ -141,21 +143,38 @@ static int tm_vmexit_set(void *data, u64 val)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(tm_vmexit_fops, NULL, tm_vmexit_set, "%llu\n");
 
-/* Suspend to RAM, for the trace of this CPU: what the kernel calls on both ways. */
-static int tm_suspend_set(void *data, u64 val)
+/*
+ * Suspend to RAM: what suspend_enter() does on the last CPU that runs, without the tasks
+ * and devices that it has frozen by then. All who have registered for that are called, the
+ * drivers of the trace among them; the trace loses its registers.
+ */
+static int tm_suspend_and_resume(void)
 {
 	unsigned long flags;
+	int ret;
 
 	local_irq_save(flags);
-	intel_pt_suspend();
-	intel_bts_suspend();
-	tm_lose_power();
-	perf_restore_debug_store();
-	intel_bts_wake_up();
-	intel_pt_wake_up();
+	ret = syscore_suspend();
+	if (!ret) {
+		tm_lose_power();
+		perf_restore_debug_store();
+		syscore_resume();
+	}
 	local_irq_restore(flags);
 
-	return 0;
+	return ret;
+}
+
+static int tm_suspend_set(void *data, u64 val)
+{
+	int ret = -EBUSY;
+
+	cpus_read_lock();
+	if (num_online_cpus() == 1)
+		ret = tm_suspend_and_resume();
+	cpus_read_unlock();
+
+	return ret;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(tm_suspend_fops, NULL, tm_suspend_set, "%llu\n");
 
