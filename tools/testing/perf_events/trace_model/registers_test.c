@@ -364,6 +364,20 @@ static void test_skid_acknowledged(void)
 	result("acknowledgment before the interrupt");
 }
 
+/* It comes when the wait ends, whatever happens before. */
+static void test_until(void)
+{
+	reset();
+	tm_delivery.until = 1;
+	tm_run(request, NULL);
+	acknowledge();
+	expect(!interrupts, "interrupt before the function");
+	tm_delivery.until = 0;
+	tm_run(nothing, NULL);
+	expect(interrupts == 1 && tm_run(arrive, NULL), "no interrupt when the wait ends");
+	result("interrupt that waits for a function");
+}
+
 static void expect_live(u32 expected, const char *what)
 {
 	expect(writes(MSR_IA32_RTIT_CTL, TRACE_OFF), what);
@@ -519,6 +533,7 @@ int main(void)
 	test_masked();
 	test_skid();
 	test_skid_acknowledged();
+	test_until();
 	test_topa_live();
 	test_debugctl();
 	test_freeze_counters();

@@ -248,6 +248,49 @@ TEST(pt_discarding)
 }
 
 /*
+ * It finds the area full, and comes before the resume has switched BTS on: when the resume
+ * has seen that BTS is off, and calls perf_aux_window_begin(). BTS must stay off then. It
+ * has room for 170 records. A task's event would lose them to a switch.
+ */
+TEST(bts_full_resuming)
+{
+	__u64 place = kernel_symbol("perf_aux_window_begin"), head;
+	struct bts_trace trace = {};
+	struct rate_limit limit;
+	struct gated gated;
+	int i;
+
+	if (!place)
+		SKIP(return, "no address of perf_aux_window_begin()");
+	gated_init_bts(&gated, &trace);
+	if (!setup_kind(_metadata, &gated, "tracepoint"))
+		return;
+	ASSERT_EQ(rate_unlimit(&limit), 0);
+	gated.spec.pid = -1;
+	gated.spec.cpu = gated.cpu;
+	gated.spec.start_paused = false;
+	gated.spec.aux_pages = 1;
+	open_group(_metadata, &gated);
+	for (i = 0; i < HITS; i++) {
+		ASSERT_EQ(model_until(place), 0);
+		enable_group(_metadata, &gated);
+		branches(200);
+		gate(false);
+		head = aux_head(&gated);
+		gate(true);
+		EXPECT_GT(aux_head(&gated), head);
+		EXPECT_EQ(bts_is_on(gated.cpu), 0);
+		read_trace(_metadata, &gated);
+	}
+	EXPECT_EQ(trace.truncated, HITS);
+	disable_and_read(_metadata, &gated);
+	expect_exact(_metadata, &gated);
+	EXPECT_EQ(model_reset(), 0);
+	bts_close(_metadata, &gated);
+	set_rate_limit(&limit);
+}
+
+/*
  * It comes while the event is stopped. The NMI hits the second write: the first one is that
  * of the start. If another task runs in between, that takes the data.
  */

@@ -209,6 +209,15 @@ int model_skid(unsigned int most, unsigned int seed)
 	       write_number(MODEL_DIR "/skid", most) ? -1 : 0;
 }
 
+int model_until(__u64 function)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%#llx\n", (unsigned long long)function);
+
+	return write_file(MODEL_DIR "/until", text);
+}
+
 int model_reset(void)
 {
 	return write_file(MODEL_DIR "/reset", "1\n");

@@ -70,6 +70,8 @@ int model_mask(bool mask);
 int model_ack(const char *when);
 /* Interrupts come up to @most operations of the model late; @seed chooses how many. */
 int model_skid(unsigned int most, unsigned int seed);
+/* Interrupts wait until the kernel enters the function of this address, once. */
+int model_until(__u64 function);
 /* Are instructions of user mode counted one by one, where a counter counts no others? */
 int model_step(bool step);
 /* Are interrupts lost that are requested while LVTPC is masked? */

@@ -313,7 +313,8 @@ static u64 tm_skid(struct tm_cpu *cpu, void *arg)
 
 static bool tm_skids(unsigned int level)
 {
-	if (!READ_ONCE(tm_delivery.skid) || !tm_apply(level, tm_skid, NULL))
+	if (!READ_ONCE(tm_delivery.until) &&
+	    (!READ_ONCE(tm_delivery.skid) || !tm_apply(level, tm_skid, NULL)))
 		return false;
 
 	tm_count(TM_STAT_PMI_SKIDS);

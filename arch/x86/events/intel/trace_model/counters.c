@@ -254,7 +254,7 @@ u64 tm_op_retire(struct tm_cpu *cpu, void *arg)
  *
  * Return: TSC of the first overflow that interrupts or has a record; 0 if an interrupt
  * is pending at the local APIC; TM_NEVER if nothing is pending, or if only
- * tm_pmi_mask() can end the wait.
+ * tm_pmi_mask() or a function can end the wait.
  */
 u64 tm_counters_deadline(const struct tm_cpu *cpu)
 {
@@ -263,7 +263,8 @@ u64 tm_counters_deadline(const struct tm_cpu *cpu)
 	u8 shift;
 	bool irq;
 
-	if (cpu->pmi)
+	/* Nothing but the function ends the wait for it. */
+	if (cpu->pmi && !READ_ONCE(tm_delivery.until))
 		return 0;
 	if (cpu->held)
 		return tm_pmi_is_masked() ? TM_NEVER : 0;

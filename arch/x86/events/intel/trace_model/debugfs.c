@@ -5,6 +5,7 @@
 #include <linux/cpu.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
+#include <linux/ftrace.h>
 #include <linux/init.h>
 #include <linux/seq_file.h>
 #include <linux/string.h>
@@ -192,7 +193,7 @@ static int tm_crash_set(void *data, u64 val)
 DEFINE_DEBUGFS_ATTRIBUTE(tm_crash_fops, NULL, tm_crash_set, "%llu\n");
 
 /*
- * The interrupt: mask it, and set when it is acknowledged
+ * The interrupt: mask it, have it wait, and set when it is acknowledged
  */
 
 static int tm_mask_set(void *data, u64 val)
@@ -201,6 +202,20 @@ static int tm_mask_set(void *data, u64 val)
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(tm_mask_fops, NULL, tm_mask_set, "%llu\n");
+
+static int tm_until_set(void *data, u64 val)
+{
+	unsigned long ip = val ? ftrace_location(val) : 0;
+
+	if (val && !ip)
+		return -EINVAL;
+
+	WRITE_ONCE(tm_delivery.until, ip);
+	/* If there's no wait any more, all CPUs look. */
+	tm_pmi_mask(tm_pmi_is_masked());
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(tm_until_fops, NULL, tm_until_set, "%llu\n");
 
 static int tm_ack_show(struct seq_file *m, void *v)
 {
@@ -269,12 +284,12 @@ static bool tm_boot_step __ro_after_init;
 
 static int tm_reset_set(void *data, u64 val)
 {
-	tm_pmi_mask(false);
 	tm_ack_set(tm_config.ack);
 	tm_set_ratio(0);
 	tm_config.overflow = tm_boot_overflow;
 	tm_config.step = tm_boot_step;
 	tm_delivery = tm_boot_delivery;
+	tm_pmi_mask(false);
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(tm_reset_fops, NULL, tm_reset_set, "%llu\n");
@@ -307,6 +322,7 @@ static int __init tm_debugfs_init(void)
 	debugfs_create_bool("lost", 0600, dir, &tm_delivery.lost);
 	debugfs_create_u32("skid", 0600, dir, &tm_delivery.skid);
 	debugfs_create_u32("seed", 0600, dir, &tm_delivery.seed);
+	debugfs_create_file_unsafe("until", 0200, dir, NULL, &tm_until_fops);
 	debugfs_create_file_unsafe("reset", 0200, dir, NULL, &tm_reset_fops);
 	return 0;
 }

@@ -104,10 +104,25 @@ static u64 tm_op_call(struct tm_cpu *cpu, void *arg)
 	return 0;
 }
 
+static u64 tm_op_nothing(struct tm_cpu *cpu, void *arg)
+{
+	return 0;
+}
+
+/* At the end of the operation the interrupt comes, if one was waiting. */
+static void tm_interrupt_here(void)
+{
+	WRITE_ONCE(tm_delivery.until, 0);
+	tm_run(tm_op_nothing, NULL);
+}
+
 static void tm_function(unsigned long ip, unsigned long parent, struct ftrace_ops *ops,
 			struct ftrace_regs *regs)
 {
 	struct tm_call call;
+
+	if (unlikely(ip == READ_ONCE(tm_delivery.until)))
+		tm_interrupt_here();
 
 	if (likely(!(this_cpu_read(tm_wants) & (TM_PT_KERNEL | TM_BTS_KERNEL))))
 		return;

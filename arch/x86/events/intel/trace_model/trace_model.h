@@ -101,11 +101,14 @@ extern struct tm_config tm_config;
  * @skid: most operations that come between a request and the local APIC
  * @seed: which of them come, see tm_skid()
  * @lost: a request that finds LVTPC masked is lost
+ * @until: the interrupt doesn't come before this function is entered, by its address for the
+ *	   function tracer; 0: it doesn't wait
  */
 struct tm_delivery {
 	u32	skid;
 	u32	seed;
 	bool	lost;
+	unsigned long until;
 };
 
 extern struct tm_delivery tm_delivery;
