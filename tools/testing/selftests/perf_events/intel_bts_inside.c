@@ -388,7 +388,7 @@ TEST_F(bts_ack, handler_is_not_traced)
 		     lacks_nmi_at_msr());
 
 	open_and_enable(_metadata, gated);
-	for (i = 0; i < 20; i++) {
+	for (i = 0; hits < 20 && i < 100; i++) {
 		aux_group_enable(&gated->group);
 		fire(true);
 		ASSERT_EQ(nmi_at_msr(&points[i & 1], TAG_NONE), 0);

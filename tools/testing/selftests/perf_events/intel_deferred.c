@@ -96,6 +96,7 @@ FIXTURE_SETUP(deferred)
 	if (!setup_kind(_metadata, gated, "tracepoint"))
 		return;
 	ASSERT_EQ(model_lose_masked(true), 0);
+	ASSERT_EQ(model_skid(0, 0), 0);
 	gated->spec.exclude_kernel = true;
 	gated->spec.aux_pages = 64;
 	gated->spec.watermark = variant->bts ? 4 * 4096 : 4096;
