@@ -272,6 +272,7 @@ TEST(bts_full_resuming)
 	gated.spec.start_paused = false;
 	gated.spec.aux_pages = 1;
 	open_group(_metadata, &gated);
+	ASSERT_EQ(model_skid(0, 0), 0);
 	for (i = 0; i < HITS; i++) {
 		ASSERT_EQ(model_until(place), 0);
 		enable_group(_metadata, &gated);
