@@ -66,6 +66,8 @@ FIXTURE_VARIANT_ADD(bts_total, with_kernel)
 FIXTURE_SETUP(bts_total)
 {
 	memset(self, 0, sizeof(*self));
+	if (has_model())
+		ASSERT_EQ(no_skid(), 0);
 	self->spec.pmu = "intel_bts";
 	self->spec.cpu = -1;
 	self->spec.exclude_kernel = !variant->kernel;
