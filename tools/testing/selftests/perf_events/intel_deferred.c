@@ -249,9 +249,9 @@ TEST(pt_discarding)
 }
 
 /*
- * It finds the area full, and comes before the resume has switched BTS on: when the resume
- * has seen that BTS is off, and calls perf_aux_window_begin(). BTS must stay off then. It
- * has room for 170 records. A task's event would lose them to a switch.
+ * The interrupt comes within a resume, which has seen that BTS is off and calls
+ * perf_aux_window_begin(). It finds the area full, of 170 records, so BTS must stay off.
+ * This is a CPU's event: a task's would hand over the records at a switch.
  */
 TEST(bts_full_resuming)
 {
