@@ -48,7 +48,10 @@ static void work(void)
 		syscall(__NR_getppid);
 }
 
-/* On a slow machine, cycles in user space are few. */
+/*
+ * On a slow machine, cycles in user space are few. On a hybrid processor, the event counts on
+ * CPUs of the first CPU's kind only.
+ */
 TEST_F(user_only, samples_of_cycles)
 {
 	struct perf_event_attr attr;
@@ -56,6 +59,7 @@ TEST_F(user_only, samples_of_cycles)
 	unsigned int nr = 0;
 	int tries;
 
+	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
 	attr_init(&attr, PERF_TYPE_HARDWARE);
 	attr.config = PERF_COUNT_HW_CPU_CYCLES;
 	attr.sample_period = 100000;

@@ -278,6 +278,8 @@ TEST_F(pt_mode, precise_event_that_is_no_gate)
 	if (!has_model())
 		SKIP(return, "the model counts");
 
+	/* On a hybrid processor, the event counts on CPUs of this one's kind only. */
+	ASSERT_EQ(pin_to_cpu(self->gated.cpu), 0);
 	attr_precise(&attr, PRECISE_PERIOD);
 	interrupts = model_stat("total.pmi_raised");
 	fd = perf_open(&attr, 0, -1, -1);
