@@ -96,10 +96,11 @@ long gated_at_point(struct gated *gated, const struct msr_point *point,
 		    void (*section)(struct gated *gated));
 
 /*
- * Do @work until an AUX record comes, or one with PERF_AUX_FLAG_TRUNCATED. -1 if it
- * takes longer than 20 seconds.
+ * Do @work until an AUX record comes, or aux_head has passed @head, or an AUX record with
+ * PERF_AUX_FLAG_TRUNCATED comes. -1 if it takes longer than 20 seconds.
  */
 int gated_wait_handed_over(struct gated *gated, void (*work)(struct gated *gated));
+int gated_wait_past(struct gated *gated, __u64 head, void (*work)(struct gated *gated));
 int gated_wait_truncated(struct gated *gated, void (*work)(struct gated *gated));
 /* The level that the newest sample's gate requested; at first, paused */
 bool gated_is_paused(const struct gated *gated);
