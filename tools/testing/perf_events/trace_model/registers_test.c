@@ -214,6 +214,13 @@ static u64 request(struct tm_cpu *cpu, void *arg)
 	return 0;
 }
 
+static u64 request_counter(struct tm_cpu *cpu, void *arg)
+{
+	cpu->global_status |= 1;
+	tm_pmi_request(cpu, 1);
+	return 0;
+}
+
 static u64 request_bts(struct tm_cpu *cpu, void *arg)
 {
 	tm_pmi_request(cpu, TM_PMI_BTS);
@@ -362,6 +369,22 @@ static void test_skid_acknowledged(void)
 	tm_run(nothing, NULL);
 	expect(interrupts == 1 && tm_run(arrive, NULL), "skid ended by an acknowledgment");
 	result("acknowledgment before the interrupt");
+}
+
+/* Of a counter, while its event is still known */
+static void test_skid_stopped(void)
+{
+	reset();
+	tm_delivery.skid = 1U << 30;
+	tm_run(request_counter, NULL);
+	expect(writes(MSR_CORE_PERF_GLOBAL_CTRL, 1) && !interrupts, "skid ended by a start");
+	expect(writes(MSR_CORE_PERF_GLOBAL_CTRL, 0) && interrupts == 1, "skid of a stopped counter");
+
+	reset();
+	tm_delivery.skid = 1U << 30;
+	tm_run(request, NULL);
+	expect(writes(MSR_CORE_PERF_GLOBAL_CTRL, 0) && !interrupts, "skid of a trace ended");
+	result("counters stopped before the interrupt");
 }
 
 /* It comes when the wait ends, whatever happens before. */
@@ -533,6 +556,7 @@ int main(void)
 	test_masked();
 	test_skid();
 	test_skid_acknowledged();
+	test_skid_stopped();
 	test_until();
 	test_topa_live();
 	test_debugctl();

@@ -93,7 +93,7 @@ bool tm_pmi_is_masked(void)
 /* The interrupt skids until the next look at the latest. */
 static u64 tm_look(struct tm_cpu *cpu, void *arg)
 {
-	cpu->skid = 0;
+	tm_skid_end(cpu);
 	return tm_counters_update(cpu, arg);
 }
 
@@ -159,7 +159,7 @@ static u64 tm_arrive(struct tm_cpu *cpu, void *arg)
 
 static u64 tm_end_skid(struct tm_cpu *cpu, void *arg)
 {
-	cpu->skid = 0;
+	tm_skid_end(cpu);
 	return 0;
 }
 

@@ -323,8 +323,18 @@ static u64 tm_acknowledge(struct tm_cpu *cpu, const struct tm_access *access)
 	cpu->global_status &= ~access->val;
 	cpu->held &= ~access->val;
 	/* The write is serializing: what was on its way is latched as an NMI. */
-	cpu->skid = 0;
+	tm_skid_end(cpu);
 	return 0;
+}
+
+/*
+ * Serializing, too: the interrupt comes while the driver still knows the counter's event. It
+ * stops all counters before it removes one.
+ */
+static void tm_stop_counters(struct tm_cpu *cpu)
+{
+	if (cpu->pmi & (TM_COUNTER_MASK | GLOBAL_STATUS_BUFFER_OVF))
+		tm_skid_end(cpu);
 }
 
 static u64 tm_write_count(struct tm_cpu *cpu, const struct tm_access *access)
@@ -356,6 +366,8 @@ static u64 tm_write_counter(struct tm_cpu *cpu, const struct tm_access *access)
 		return tm_fault(cpu, access, TM_VIOLATION_COUNTER);
 
 	*config = access->val;
+	if (!cpu->global_ctrl)
+		tm_stop_counters(cpu);
 	return 0;
 }
 

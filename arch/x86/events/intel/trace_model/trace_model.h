@@ -310,6 +310,13 @@ static inline void tm_pmi_request(struct tm_cpu *cpu, u64 causes)
 		cpu->global_ctrl = 0;
 }
 
+/* What was requested until now comes at the end of this operation, whatever it was to skid. */
+static inline void tm_skid_end(struct tm_cpu *cpu)
+{
+	cpu->skid = 0;
+	cpu->skids = cpu->pmi;
+}
+
 static inline bool tm_bts_on(const struct tm_cpu *cpu)
 {
 	const u64 on = DEBUGCTLMSR_TR | DEBUGCTLMSR_BTS;
