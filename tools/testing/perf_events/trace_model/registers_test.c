@@ -371,6 +371,13 @@ static void test_skid_acknowledged(void)
 	result("acknowledgment before the interrupt");
 }
 
+static u64 request_and_end(struct tm_cpu *cpu, void *arg)
+{
+	request_counter(cpu, arg);
+	tm_skid_end(cpu);
+	return 0;
+}
+
 /* Of a counter, while its event is still known */
 static void test_skid_stopped(void)
 {
@@ -384,6 +391,11 @@ static void test_skid_stopped(void)
 	tm_delivery.skid = 1U << 30;
 	tm_run(request, NULL);
 	expect(writes(MSR_CORE_PERF_GLOBAL_CTRL, 0) && !interrupts, "skid of a trace ended");
+
+	reset();
+	tm_delivery.skid = 1U << 30;
+	tm_run(request_and_end, NULL);
+	expect(interrupts == 1, "skid that began in the operation that ends it");
 	result("counters stopped before the interrupt");
 }
 
