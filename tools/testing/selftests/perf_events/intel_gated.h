@@ -96,8 +96,8 @@ long gated_at_point(struct gated *gated, const struct msr_point *point,
 		    void (*section)(struct gated *gated));
 
 /*
- * Do @work until an AUX record comes, or aux_head has passed @head, or an AUX record with
- * PERF_AUX_FLAG_TRUNCATED comes. -1 if it takes longer than 20 seconds.
+ * Do @work until data is handed over: more than at the call, more than up to @head, or with
+ * PERF_AUX_FLAG_TRUNCATED. -1 if it takes longer than 20 seconds.
  */
 int gated_wait_handed_over(struct gated *gated, void (*work)(struct gated *gated));
 int gated_wait_past(struct gated *gated, __u64 head, void (*work)(struct gated *gated));

@@ -419,7 +419,7 @@ static void two_gates(struct __test_metadata *_metadata, struct inside *in,
 					i ? resumes_last : !resumes_last);
 		ASSERT_GE(gate[i], 0);
 	}
-	/* An interrupt that meets one of the gates only would leave the trace paused. */
+	/* Paused: while only one gate is enabled, an interrupt could pause the trace for good. */
 	fire(false);
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(perf_enable(gate[i]), 0);

@@ -328,10 +328,10 @@ static u64 tm_acknowledge(struct tm_cpu *cpu, const struct tm_access *access)
 }
 
 /*
- * Serializing, too: the interrupt comes while the driver still knows the counter's event. It
- * stops all counters before it removes one.
+ * The write that stops the counters is serializing, too. A driver stops them before it removes
+ * an event: so a counter's interrupt comes while its event is still known.
  */
-static void tm_stop_counters(struct tm_cpu *cpu)
+static void tm_counters_stopped(struct tm_cpu *cpu)
 {
 	if (cpu->pmi & (TM_COUNTER_MASK | GLOBAL_STATUS_BUFFER_OVF))
 		tm_skid_end(cpu);
@@ -367,7 +367,7 @@ static u64 tm_write_counter(struct tm_cpu *cpu, const struct tm_access *access)
 
 	*config = access->val;
 	if (!cpu->global_ctrl)
-		tm_stop_counters(cpu);
+		tm_counters_stopped(cpu);
 	return 0;
 }
 
