@@ -132,6 +132,7 @@
 #include <linux/workqueue.h>
 
 #include "internal.h"
+#include "output_shared.h"
 
 /*
  * The smaller a block, the sooner it is published under constant overlap, and the
@@ -151,100 +152,6 @@
  * buffer it always does, up to this number.
  */
 #define SHARED_EVENTS			(INT_MAX / 2)
-
-/**
- * struct shared_block - state of one block of the buffer
- * @committed: bytes ever committed
- * @cut: beginning of the record that continues in the next block, or the end of the
- *	 block if a record ends there; from the last lap in which this was stored
- */
-struct shared_block {
-	atomic_long_t		committed;
-	unsigned long		cut;
-};
-
-/**
- * struct perf_output_shared - what the writers of a buffer share
- * @size: size of the buffer
- * @block_size: size of a block
- * @block_log2: binary logarithm of @block_size
- * @blocks_log2: binary logarithm of the number of blocks
- * @backward: the buffer is written from its end
- * @paused: output is paused, PERF_EVENT_IOC_PAUSE_OUTPUT
- * @rb: the buffer
- * @wakeup_work: wakes the readers that poll the buffer's events
- * @free_work: frees the buffer when @wakeup_work is done
- * @reserved: everything below is reserved or was written
- * @complete: everything below is committed; beginning of a block
- * @lost: records lost and not yet reported by a LOST record
- * @events: samples since the last wakeup by attr.wakeup_events
- * @wakeup: the last multiple of the watermark that woke the reader
- * @wanted: end of the last sample for which the reader is to be woken
- * @woken: end of what was published when it was last woken for @wanted
- * @page_busy: a context writes to the counter part of the control page
- * @blocks: the blocks
- *
- * Fields that are mostly read, fields that change with every record, and fields that
- * change with every block at most have cache lines of their own.
- */
-struct perf_output_shared {
-	unsigned long		size;
-	unsigned long		block_size;
-	unsigned char		block_log2;
-	unsigned char		blocks_log2;
-	bool			backward;
-	bool			paused;
-	struct perf_buffer	*rb;
-	struct irq_work		wakeup_work;
-	struct work_struct	free_work;
-
-	atomic_long_t		reserved ____cacheline_aligned_in_smp;
-
-	atomic_long_t		complete ____cacheline_aligned_in_smp;
-	atomic_long_t		lost;
-	atomic_long_t		events;
-	atomic_long_t		wakeup;
-	atomic_long_t		wanted;
-	atomic_long_t		woken;
-	atomic_t		page_busy;
-
-	struct shared_block	blocks[] ____cacheline_aligned_in_smp;
-};
-
-/* Convert a position to a head or tail of the control page, and back. */
-static inline unsigned long shared_flip(const struct perf_output_shared *sh,
-					unsigned long pos)
-{
-	return unlikely(sh->backward) ? -pos : pos;
-}
-
-/*
- * A head or a tail of the control page, for a single access. On 32 bits that would be
- * half of it, so 32-bit kernels have no shared buffers.
- */
-static inline unsigned long *shared_word(__u64 *pos)
-{
-	return (unsigned long *)pos;
-}
-
-static inline unsigned long shared_block_start(const struct perf_output_shared *sh,
-					       unsigned long pos)
-{
-	return pos & -sh->block_size;
-}
-
-static inline struct shared_block *shared_block(struct perf_output_shared *sh,
-						unsigned long pos)
-{
-	return &sh->blocks[(pos & (sh->size - 1)) >> sh->block_log2];
-}
-
-/* Bytes committed in the block of @pos when the current lap began. */
-static inline unsigned long shared_lap(const struct perf_output_shared *sh,
-				       unsigned long pos)
-{
-	return (pos & -sh->size) >> sh->blocks_log2;
-}
 
 /* Raise @value to at least @to; if it is beyond @to already, leave it. */
 static void shared_advance(atomic_long_t *value, unsigned long to)
@@ -290,30 +197,54 @@ static bool shared_has_room(struct perf_buffer *rb, unsigned long head,
  * The result "no room" is valid only for the time at which ->reserved was @head, so
  * ->reserved is loaded again. The acquire at A keeps the limits from being older than
  * @head: else a writer that is delayed here would lose its record without need.
+ *
+ * With @least, what is reserved doesn't go beyond the end of a block, and may be as small
+ * as that.
+ *
+ * Return: what is reserved, 0 if there is no room.
  */
-static bool shared_reserve(struct perf_buffer *rb, unsigned int size,
-			   unsigned long *start)
+static __always_inline unsigned int
+__shared_reserve(struct perf_buffer *rb, unsigned int size, unsigned int least,
+		 unsigned long *start)
 {
 	struct perf_output_shared *sh = rb->shared;
+	unsigned int want = size;
 	unsigned long head;
 
 	for (;;) {
 		head = atomic_long_read_acquire(&sh->reserved);	/* A */
+		if (least) {
+			size = min_t(unsigned long, want, sh->block_size -
+				     (head & (sh->block_size - 1)));
+			if (size < least)
+				return 0;
+		}
 		if (!shared_has_room(rb, head, size)) {
 			smp_rmb();	/* as A: the limits first, ->reserved again then */
 			if (atomic_long_read(&sh->reserved) == head)
-				return false;
+				return 0;
 			continue;
 		}
 		*start = head;
 		if (atomic_long_try_cmpxchg(&sh->reserved, (long *)&head,
 					    head + size))	/* D */
-			return true;
+			return size;
 	}
 }
 
+static bool shared_reserve(struct perf_buffer *rb, unsigned int size, unsigned long *start)
+{
+	return __shared_reserve(rb, size, 0, start);
+}
+
+unsigned int shared_reserve_in_block(struct perf_buffer *rb, unsigned int size,
+				     unsigned int least, unsigned long *start)
+{
+	return __shared_reserve(rb, size, least, start);
+}
+
 /* Set where perf_output_copy() stores the record. */
-static void shared_locate(struct perf_output_handle *handle)
+void shared_locate(struct perf_output_handle *handle)
 {
 	struct perf_buffer *rb = handle->rb;
 	int shift = PAGE_SHIFT + page_order(rb);
@@ -351,6 +282,26 @@ static unsigned long shared_take_lost(struct perf_output_shared *sh)
 	return atomic_long_xchg(&sh->lost, 0);
 }
 
+/*
+ * A record that doesn't go into this CPU's lease ends it: what the CPU writes later lies
+ * behind that record. An interrupt may open a lease at any time, so look again after the
+ * reservation.
+ */
+static noinline bool shared_reserve_anew(struct perf_buffer *rb, struct perf_event *event,
+					 unsigned int size, unsigned long *start)
+{
+	bool reserved;
+
+	while (lease_renew(rb, event, size)) {
+		if (lease_take(rb->shared, size, start))
+			return true;
+	}
+
+	reserved = shared_reserve(rb, size, start);
+	lease_close(rb);
+	return reserved;
+}
+
 /**
  * perf_output_begin_shared - perf_output_begin() for a shared buffer
  * @handle: to be filled in
@@ -385,7 +336,8 @@ int perf_output_begin_shared(struct perf_output_handle *handle,
 	if (unlikely(lost))
 		size += perf_output_lost_size(event);
 
-	if (unlikely(!shared_reserve(rb, size, &handle->shared_start))) {
+	if (!lease_take(sh, size, &handle->shared_start) &&
+	    unlikely(!shared_reserve_anew(rb, event, size, &handle->shared_start))) {
 		shared_lose(sh, event, lost + 1);
 		preempt_enable();
 		return -ENOSPC;
@@ -406,6 +358,16 @@ int perf_output_begin_shared(struct perf_output_handle *handle,
 /*
  * Commit and publish
  */
+
+/* Commit all that is committed at once of a lease, which ends at @end: within a block. */
+void shared_commit_bytes(struct perf_output_shared *sh, unsigned long end, unsigned int bytes)
+{
+	struct shared_block *block = shared_block(sh, end - 1);
+
+	if (end == shared_block_start(sh, end))
+		WRITE_ONCE(block->cut, end);
+	atomic_long_add_return(bytes, &block->committed);	/* E */
+}
 
 static void shared_commit(struct perf_output_shared *sh, unsigned long start,
 			  unsigned int size)
@@ -559,7 +521,7 @@ static void shared_queue_wakeup(struct perf_buffer *rb)
 	irq_work_queue(&rb->shared->wakeup_work);
 }
 
-static void shared_publish(struct perf_buffer *rb)
+void shared_publish(struct perf_buffer *rb)
 {
 	struct perf_output_shared *sh = rb->shared;
 	unsigned long was, complete, until;
@@ -595,6 +557,12 @@ void perf_output_end_shared(struct perf_output_handle *handle)
 {
 	struct perf_buffer *rb = handle->rb;
 
+	if (lease_commit(rb->shared, handle->shared_start, handle->shared_size)) {
+		if (unlikely(READ_ONCE(rb->shared->no_leases)))
+			lease_close(rb);
+		return;
+	}
+
 	shared_commit(rb->shared, handle->shared_start, handle->shared_size);
 	shared_publish(rb);
 }
@@ -613,6 +581,8 @@ void perf_output_count_shared(struct perf_output_handle *handle, int wakeup_even
 	bool wake;
 
 	local_set(&handle->rb->events, SHARED_EVENTS);
+	if (unlikely(!READ_ONCE(sh->no_leases)))
+		WRITE_ONCE(sh->no_leases, true);
 
 	do {
 		wake = old + 1 >= wakeup_events;
@@ -675,6 +645,7 @@ static void shared_free(struct work_struct *work)
 	struct perf_output_shared *sh =
 		container_of(work, struct perf_output_shared, free_work);
 
+	lease_exit(sh);
 	irq_work_sync(&sh->wakeup_work);
 	rb_free(sh->rb);
 	kfree(sh);
@@ -684,12 +655,12 @@ static void shared_free(struct work_struct *work)
  * perf_output_free_shared - free a shared buffer
  * @rb: buffer without writers: all of them have left their RCU read-side sections
  *
- * Context: any but NMI. The irq_work that they queued may still run; a workqueue
- * waits for it.
+ * Context: any but NMI. The irq_work that they queued may still run, a tick later at
+ * most. A workqueue waits for it, and keeps no CPU's other work from running.
  */
 void perf_output_free_shared(struct perf_buffer *rb)
 {
-	schedule_work(&rb->shared->free_work);
+	queue_work(system_unbound_wq, &rb->shared->free_work);
 }
 
 static struct perf_output_shared *shared_alloc(struct perf_buffer *rb, bool backward)
@@ -718,6 +689,10 @@ static struct perf_output_shared *shared_alloc(struct perf_buffer *rb, bool back
 	sh->rb = rb;
 	init_irq_work(&sh->wakeup_work, shared_wakeup);
 	INIT_WORK(&sh->free_work, shared_free);
+	if (lease_init(sh)) {
+		kfree(sh);
+		return NULL;
+	}
 	return sh;
 }
 
@@ -759,11 +734,13 @@ int perf_output_share(struct perf_buffer *rb, bool backward)
  * @rb: shared buffer
  * @pause: true to stop, false to start
  *
- * Records are lost and counted meanwhile.
+ * Records are lost and counted meanwhile. What was written before can be read.
  *
- * Context: any.
+ * Context: interrupts are enabled.
  */
 void perf_output_pause_shared(struct perf_buffer *rb, bool pause)
 {
 	WRITE_ONCE(rb->shared->paused, pause);
+	if (pause)
+		perf_output_flush_shared(rb);
 }

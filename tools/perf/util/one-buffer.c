@@ -15,10 +15,12 @@
  * buffer if a round takes longer than any CPU takes from time stamp to
  * reservation. A round over many buffers does. A round over one buffer may take
  * only a few us, less than an NMI or a preempted vCPU. So rounds are merged until
- * ROUND_NS have passed. The only cost is that readers sort more records at a time.
+ * ROUND_NS have passed, which is longer than a CPU may keep records to itself, too:
+ * a tick. The only cost is that readers sort more records at a time.
  */
 
 #include <errno.h>
+#include <poll.h>
 #include <unistd.h>
 #include <internal/xyarray.h>
 #include <linux/kernel.h>
@@ -142,6 +144,22 @@ bool evlist__round_is_due(struct evlist *evlist, struct one_buffer_rounds *round
 
 	rounds->last = now;
 	return true;
+}
+
+void evlist__publish_one_buffer(struct evlist *evlist)
+{
+	struct evsel *evsel;
+
+	if (!evlist->core.one_buffer)
+		return;
+
+	/* Each direction has its buffer. For one that was polled before, this is quick. */
+	evlist__for_each_entry(evlist, evsel) {
+		struct pollfd pollfd = { .events = POLLIN };
+
+		pollfd.fd = *(int *)xyarray__entry(evsel->core.fd, 0, 0);
+		poll(&pollfd, 1, 0);
+	}
 }
 
 /* ---- resources in use */

@@ -52,6 +52,12 @@ int evlist__prepare_one_buffer(struct evlist *evlist, struct record_opts *opts);
  */
 bool evlist__round_is_due(struct evlist *evlist, struct one_buffer_rounds *rounds, u64 now);
 
+/*
+ * Let the kernel publish all that was written to the one buffer, for a complete read. A
+ * CPU that writes much does so at its next tick, or if the reader calls poll().
+ */
+void evlist__publish_one_buffer(struct evlist *evlist);
+
 /* Count the resources of the opened and mapped events of @evlist */
 void evlist__buffer_use(struct evlist *evlist, struct buffer_use *use);
 

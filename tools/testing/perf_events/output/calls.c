@@ -8,6 +8,7 @@
 #include <linux/poll.h>
 #include <linux/slab.h>
 
+#include "../../../../kernel/events/output_shared.h"
 #include "output_test.h"
 
 #define PAGES	16
@@ -643,6 +644,7 @@ static void test_large_buffers(void)
 
 		ok &= !perf_output_share(&rb, false);
 		ok &= malloc_usable_size(rb.shared) < 20000;
+		lease_exit(rb.shared);
 		kfree(rb.shared);
 	}
 	tap_result(ok, "a buffer of 4 GB has no more blocks than one of 32 MB");

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Faults in kernel/events/output_shared.c, one at a time, that output_test must find.
+# Faults in kernel/events/output_*.[ch], one at a time, that output_test must find.
 # TAP on standard output.
 
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
-source=$here/../../../../kernel/events/output_shared.c
+events=$here/../../../../kernel/events
+sources=(output_shared.c output_lease.c output_shared.h)
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
 count=0
@@ -29,15 +30,27 @@ found_by()
 	esac
 }
 
+# make_mutant sed-script - copies of the sources, with the fault; fails if it is in none
+make_mutant()
+{
+	local file made=1
+
+	for file in "${sources[@]}"; do
+		sed "$1" "$events/$file" >"$build/$file"
+		cmp -s "$events/$file" "$build/$file" || made=0
+	done
+	return $made
+}
+
 try() # description sed-script
 {
 	local verdict="not ok" by="no test" status
 
 	count=$((count + 1))
-	sed "$2" "$source" >"$build/mutant.c"
-	if cmp -s "$source" "$build/mutant.c"; then
+	if ! make_mutant "$2"; then
 		echo "# the fault could not be made: $2"
-	elif ! make -s -C "$here" O="$build" MUTANT="$build/mutant.c" \
+	elif ! make -s -C "$here" O="$build" MUTANT="$build/output_shared.c" \
+			LEASE_MUTANT="$build/output_lease.c" \
 			"$build/output_test" >"$build/log" 2>&1; then
 		sed 's/^/# /' "$build/log" | head -20
 	else
@@ -84,6 +97,37 @@ try "wakes the first event's reader only" \
 	's/wake_up_all(&event->waitq);/{ wake_up_all(\&event->waitq); break; }/'
 try "doesn't tell poll()" \
 	's/atomic_set(&rb->poll, .*);//'
+
+try "commits a record of a closed lease twice" \
+	's/lease->size - (pos - committed)/lease->size/'
+try "does not ask who opens or closes a lease to close it" \
+	's/to = pos == LEASE_BUSY ? .*/{ if (pos == LEASE_BUSY) return; to = LEASE_BUSY; }/'
+try "opens leases during a flush" \
+	's/if (atomic_read(&sh->flushing))/if (0)/'
+try "fills a lease below what was written outside it" \
+	'/^static noinline bool shared_reserve_anew/,/^}/s/lease_close(rb);//'
+try "commits to whatever lease there is" \
+	's/start - READ_ONCE(lease->start) >= READ_ONCE(lease->size)/0/'
+try "leaves a lease open at the tick" \
+	's/irq_work_queue(&lease->work);//'
+try "leases to CPUs that write little" \
+	's/max(written, before) \/ 4/max(written, before) * 64/'
+try "leases to CPUs without a tick" \
+	's/if (tick_nohz_tick_stopped())/if (0)/'
+try "makes the padding too short" \
+	's/\.size = end - pos/.size = end - pos - 8/'
+try "leaves the end of the padding where it was in a backward buffer" \
+	's/for (i = lease->id_size; i; i -= 8)/for (i = 0; i; i -= 8)/'
+try "fills a lease up to its end" \
+	's/start + size - sizeof(struct lease_padding) - lease->id_size/start + size/'
+try "leases although a reader wants each sample" \
+	's/ || READ_ONCE(sh->no_leases) / || 0 /'
+try "leaves a lease open although a reader wants each sample" \
+	'/^void perf_output_end_shared/,/^}/s/lease_close(rb);//'
+try "does not publish before a pause" \
+	'/^void perf_output_pause_shared/,/^}/s/perf_output_flush_shared(rb);/(void)rb;/'
+try "does not say where a block ends that a lease ends" \
+	'/^void shared_commit_bytes/,/^}/s/WRITE_ONCE(block->cut, end);/(void)block;/'
 
 echo "1..$count"
 [ $failed = 0 ]

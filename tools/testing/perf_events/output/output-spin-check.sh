@@ -43,6 +43,24 @@ done <<-END_OF_MUTANTS
 	LIMITS_FIRST -DSTART=3,-DOVERWRITE loads what is reserved behind what limits it
 END_OF_MUTANTS
 
+expect correct "a lease: a task, an NMI, a flush, and a writer without a lease" \
+	output_lease
+expect correct "a lease, and two records of the task" output_lease -DTASK=2 -DOTHER=0
+expect correct "a lease, and two NMIs" output_lease -DNMIS=2 -DOTHER=0
+
+while read -r mutant options what; do
+	# shellcheck disable=SC2086 # several options
+	expect refuted "mutant: $what" output_lease -DMUTANT_"$mutant" ${options//,/ }
+done <<-END_OF_MUTANTS
+	COMMIT_ALL -DTASK=1 commits a record of a closed lease twice
+	NEVER_ASKS -DTASK=1 does not ask who opens or closes a lease to close it
+	READS_EARLY -DTASK=1 reads what is committed before the lease is closed
+	FLUSH_UNSEEN -DTASK=1 looks for a flush before others can see the lease
+	OPEN_FIRST -DTASK=1 opens a lease before what is committed in it is known
+	KEEPS_LEASE -DTASK=2,-DOTHER=0 fills a lease below what was written outside it
+	ANY_LEASE -DTASK=1 commits to whatever lease there is
+END_OF_MUTANTS
+
 expect refuted "lock of one CPU, two buffers" owner_lock
 expect correct "lock of one CPU, one buffer" owner_lock -DBUFFERS=1
 

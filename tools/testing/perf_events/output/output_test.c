@@ -20,6 +20,7 @@ int main(int argc, char **argv)
 #ifndef __SANITIZE_THREAD__
 	/* One thread: no race to find. */
 	call_tests();
+	lease_tests();
 #endif
 	storm_tests(scale);
 	printf("1..%d\n", tap_count);

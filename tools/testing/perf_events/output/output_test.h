@@ -28,6 +28,9 @@
  * @event: the event that it writes for
  * @attempts, @lost: records, for each level
  * @end: highest position that it has reserved
+ * @entered: a thread is this CPU
+ * @ticking: its irq_work for the next tick, or NULL
+ * @call: what another CPU calls here, with @info, or NULL
  */
 struct cpu {
 	int			id;
@@ -40,6 +43,10 @@ struct cpu {
 	u64			attempts[LEVELS];
 	u64			lost[LEVELS];
 	unsigned long		end;
+	int			entered;
+	struct irq_work		*ticking;
+	void			(*call)(void *info);
+	void			*info;
 };
 
 extern struct cpu cpus[CPUS];
@@ -51,6 +58,9 @@ extern __thread struct cpu *this_cpu;
  * @last: number of the last record of each writer
  * @samples: number of the writers' records
  * @lost: sum of the LOST records
+ * @leases: number of leases
+ * @padding: bytes that they left
+ * @ids: all events have sample_id_all
  * @error: the first fault, or NULL
  */
 struct reader {
@@ -59,6 +69,9 @@ struct reader {
 	u64			last[WRITERS];
 	u64			samples;
 	u64			lost;
+	u64			leases;
+	u64			padding;
+	bool			ids;
 	const char		*error;
 };
 
@@ -67,6 +80,12 @@ extern const char *volatile writer_error;
 extern unsigned long wakeups;	/* of the reader */
 extern unsigned long woken_at;	/* published position at the last wake-up */
 extern bool wakeups_wait;	/* irq_work is deferred until irq_work_sync() */
+
+extern bool tick_stopped;	/* so there are no leases */
+extern unsigned long jiffies;
+
+void tick(void);
+void tick_all(void);
 
 void buffer_new(int pages, bool overwrite, bool backward, bool shared);
 void buffer_free(void);
@@ -88,6 +107,7 @@ void read_newest(struct reader *reader);
 const char *audit(struct reader *reader);
 
 void call_tests(void);
+void lease_tests(void);
 void storm_tests(unsigned int scale);
 
 #endif

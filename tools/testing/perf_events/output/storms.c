@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <sys/syscall.h>
 
+#include "../../../../kernel/events/output_shared.h"
 #include "output_test.h"
 
 #ifndef sigev_notify_thread_id
@@ -31,6 +32,8 @@ struct storm {
 	bool		backward;
 	bool		pause;
 	bool		signals;
+	bool		leases;
+	bool		flush;
 	enum spoil	spoil;
 	int		wakeup_events;
 	unsigned int	rate;
@@ -93,8 +96,11 @@ static void check_quiet(void)
 		if (end < cpus[i].end)
 			end = cpus[i].end;
 	}
+	/* A lease is published at the next tick. */
+	if (storm->leases)
+		tick_all();
 	quiet_checks++;
-	not_published += end != published();
+	not_published += storm->leases ? end > published() : end != published();
 	not_woken += storm->wakeup_events == 1 && end != woken_at;
 }
 
@@ -192,6 +198,8 @@ static void *read_until_stop(void *arg)
 		WRITE_ONCE(read_error, reader->error);
 		if (storm->pause)
 			rb_toggle_paused(buffer, rand_r(&seed) & 1);
+		if (storm->flush && !(rand_r(&seed) % 64))
+			perf_output_flush_shared(buffer);
 		WRITE_ONCE(turns, turns + 1);
 		sched_yield();
 	}
@@ -262,6 +270,9 @@ static const char *check(struct reader *reader, u64 *written, u64 *lost, u64 *ne
 		return "the buffer was not filled ten times";
 	if (storm->rate && *nested < *written / 100)
 		return "few records were nested";
+	if (storm->leases && !storm->backward && !storm->spoil && !storm->overwrite &&
+	    reader->leases < 100)
+		return "few leases were opened";
 	if (storm->signals && signals_taken < 100)
 		return "few signals came";
 	return NULL;
@@ -285,6 +296,7 @@ static void run_storm(const struct storm *this_storm)
 	const char *error;
 
 	storm = this_storm;
+	tick_stopped = !storm->leases;
 	buffer_new(storm->pages, storm->overwrite, storm->backward, true);
 	for (int i = 0; i < CPUS; i++)
 		cpus[i].event.attr.wakeup_events = storm->wakeup_events;
@@ -320,6 +332,23 @@ static const struct storm storms[] = {
 	  .span = 40, .spoil = SPOIL_TAIL, .records = 5000, .rounds = 50 },
 	{ .name = "4 CPUs, nonsense in data_tail and data_head", .cpus = 4, .pages = 16,
 	  .rate = 64, .span = 40, .spoil = SPOIL_ALL, .records = 5000, .rounds = 50 },
+	{ .name = "2 CPUs, leases", .cpus = 2, .pages = 64, .rate = 64, .span = 20,
+	  .leases = true, .records = 20000, .rounds = 100 },
+	{ .name = "8 CPUs, leases", .cpus = 8, .pages = 64, .rate = 64, .span = 10,
+	  .leases = true, .records = 10000, .rounds = 50 },
+	{ .name = "4 CPUs, leases, many nested", .cpus = 4, .pages = 64, .rate = 16, .span = 10,
+	  .leases = true, .records = 5000, .rounds = 20 },
+	{ .name = "4 CPUs, leases and flushes", .cpus = 4, .pages = 64, .rate = 64, .span = 10,
+	  .leases = true, .flush = true, .records = 10000, .rounds = 50 },
+	{ .name = "4 CPUs, leases, signals", .cpus = 4, .pages = 64, .rate = 256, .span = 20,
+	  .leases = true, .signals = true, .records = 20000, .rounds = 40 },
+	{ .name = "4 CPUs, leases, overwrite, backward", .cpus = 4, .pages = 64, .rate = 64,
+	  .span = 10, .leases = true, .overwrite = true, .backward = true, .records = 10000,
+	  .rounds = 50 },
+	{ .name = "4 CPUs, leases, nonsense in data_tail", .cpus = 4, .pages = 64, .rate = 64,
+	  .span = 10, .leases = true, .spoil = SPOIL_TAIL, .records = 5000, .rounds = 50 },
+	{ .name = "4 CPUs, leases, output paused", .cpus = 4, .pages = 64, .rate = 64,
+	  .span = 20, .leases = true, .pause = true, .records = 10000, .rounds = 20 },
 	{ .name = "4 CPUs, output paused", .cpus = 4, .pages = 16, .rate = 64, .span = 20,
 	  .pause = true, .records = 10000, .rounds = 20 },
 };

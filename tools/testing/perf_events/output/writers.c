@@ -14,6 +14,8 @@ bool wakeups_wait;
 bool memory_fails;
 long allocated;
 __thread int preempt_count;
+bool tick_stopped = true;
+unsigned long jiffies;
 
 /* The writer of each word of the buffer at this moment: 0, or its number plus one. */
 static unsigned char *owners;
@@ -33,8 +35,111 @@ u64 next_random(void)
  * The kernel
  */
 
+int current_cpu(void)
+{
+	return this_cpu ? this_cpu->id : 0;
+}
+
+/* This CPU's tick. */
+void tick(void)
+{
+	struct irq_work *work = __atomic_exchange_n(&this_cpu->ticking, NULL, __ATOMIC_RELAXED);
+
+	__atomic_fetch_add(&jiffies, 1, __ATOMIC_RELAXED);
+	if (work)
+		work->func(work);
+}
+
+/* Run what another CPU has sent. */
+static void take_call(struct cpu *cpu)
+{
+	void (*call)(void *info) = __atomic_exchange_n(&cpu->call, NULL, __ATOMIC_ACQUIRE);
+
+	if (call) {
+		call(cpu->info);
+		__atomic_store_n(&cpu->info, NULL, __ATOMIC_RELEASE);
+	}
+}
+
+/* Be @cpu, if no thread is. */
+static bool be_cpu(struct cpu *cpu, struct cpu **was)
+{
+	int nobody = 0;
+
+	if (!__atomic_compare_exchange_n(&cpu->entered, &nobody, 1, 0, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		return false;
+	*was = this_cpu;
+	this_cpu = cpu;
+	return true;
+}
+
+static void be_again(struct cpu *cpu)
+{
+	__atomic_store_n(&this_cpu->entered, 0, __ATOMIC_RELEASE);
+	this_cpu = cpu;
+}
+
+/* The tick of each CPU; only while nobody writes */
+void tick_all(void)
+{
+	struct cpu *was;
+
+	for (int i = 0; i < CPUS; i++) {
+		if (this_cpu == &cpus[i]) {
+			tick();
+			continue;
+		}
+		/* A flush may be there. */
+		while (!be_cpu(&cpus[i], &was))
+			sched_yield();
+		tick();
+		be_again(was);
+	}
+}
+
+static void call_on(struct cpu *cpu, void (*call)(void *info), void *info)
+{
+	struct cpu *was;
+
+	__atomic_store_n(&cpu->info, info, __ATOMIC_RELAXED);
+	__atomic_store_n(&cpu->call, call, __ATOMIC_RELEASE);
+	while (__atomic_load_n(&cpu->info, __ATOMIC_ACQUIRE)) {
+		if (be_cpu(cpu, &was)) {
+			take_call(cpu);
+			be_again(was);
+		} else {
+			/* Interrupts are enabled here. */
+			if (this_cpu)
+				take_call(this_cpu);
+			sched_yield();
+		}
+	}
+}
+
+void on_each_cpu_cond(bool (*condition)(int cpu, void *info), void (*call)(void *info),
+		      void *info, bool wait)
+{
+	static int lock;
+
+	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE)) {
+		if (this_cpu)
+			take_call(this_cpu);
+		sched_yield();
+	}
+	for (int i = 0; i < CPUS; i++) {
+		if (!condition(i, info))
+			continue;
+		if (this_cpu == &cpus[i])
+			call(info);
+		else
+			call_on(&cpus[i], call, info);
+	}
+	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+}
+
 /* The interrupt comes at once, unless it has to wait. For a private buffer it does nothing. */
-void irq_work_queue(struct irq_work *work)
+static void wake_readers(struct irq_work *work)
 {
 	unsigned long seen = __atomic_load_n(&woken_at, __ATOMIC_RELAXED);
 	unsigned long head = published();
@@ -48,9 +153,17 @@ void irq_work_queue(struct irq_work *work)
 		work->func(work);
 }
 
+void irq_work_queue(struct irq_work *work)
+{
+	if (work->lazy)
+		__atomic_store_n(&this_cpu->ticking, work, __ATOMIC_RELAXED);
+	else
+		wake_readers(work);
+}
+
 void irq_work_sync(struct irq_work *work)
 {
-	if (wakeups_wait)
+	if (wakeups_wait && !work->lazy)
 		work->func(work);
 }
 
@@ -66,10 +179,14 @@ void access_step(void)
 
 	if (cpu && cpu->step)
 		cpu->step();
+	if (cpu && cpu->call)
+		take_call(cpu);
 	if (!cpu || !cpu->rate)
 		return;
 
 	random = next_random();
+	if (!tick_stopped && !((random >> 40) % 2048))
+		tick();
 	if (!(random % 512))
 		sched_yield();
 	if (!((random >> 16) % cpu->rate))
@@ -83,12 +200,15 @@ void access_step(void)
 
 void cpu_enter(int id)
 {
-	this_cpu = &cpus[id];
+	struct cpu *was;
+
+	while (!be_cpu(&cpus[id], &was))
+		sched_yield();
 }
 
 void cpu_leave(void)
 {
-	this_cpu = NULL;
+	be_again(NULL);
 }
 
 /* Each word has one writer at a time, whatever the reader stores. */
@@ -307,6 +427,21 @@ static void read_lost(struct reader *reader, const u64 *record, unsigned int siz
 		reader->error = "a LOST record without what sample_id_all adds to it";
 }
 
+/* What is left of a lease tells of no loss, and names its event at its end. */
+static void read_padding(struct reader *reader, const u64 *record, unsigned int size)
+{
+	u64 id = record[size / 8 - 1];
+
+	if (record[1])
+		reader->error = "padding that tells of a loss";
+	if (tick_stopped)
+		reader->error = "a lease without a tick";
+	if (reader->ids && (id - FIRST_ID >= CPUS || cpus[id - FIRST_ID].event.parent))
+		reader->error = "padding of nobody";
+	reader->leases++;
+	reader->padding += size;
+}
+
 /* Return the size of the record, 0 if there is none. */
 static unsigned int read_record(struct reader *reader, unsigned long address,
 				unsigned long left, bool forward)
@@ -327,6 +462,9 @@ static unsigned int read_record(struct reader *reader, unsigned long address,
 		break;
 	case PERF_RECORD_LOST:
 		read_lost(reader, record, header.size);
+		break;
+	case PERF_RECORD_LOST_SAMPLES:
+		read_padding(reader, record, header.size);
 		break;
 	default:
 		reader->error = "a record of no type";
@@ -380,16 +518,19 @@ void read_newest(struct reader *reader)
 const char *audit(struct reader *reader)
 {
 	u64 attempts = 0, lost = 0, counted = 0;
+	struct cpu *was = this_cpu;
 
 	if (writer_error)
 		return writer_error;
 
 	this_cpu = &cpus[0];
 	this_cpu->rate = 0;
+	tick_all();
 	read_all(reader);
 	write_record();
+	tick();
 	read_all(reader);
-	this_cpu = NULL;
+	this_cpu = was;
 
 	for (int i = 0; i < CPUS; i++) {
 		counted += atomic64_read(&cpus[i].event.lost_samples);

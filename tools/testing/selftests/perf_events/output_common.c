@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -94,6 +95,7 @@ int output_map(struct output *out, int fd, unsigned int pages, int prot)
 	if (base == MAP_FAILED)
 		return -1;
 
+	out->fd = fd;
 	out->page = base;
 	out->size = pages * page_size;
 	out->data = (unsigned char *)base + page_size;
@@ -161,6 +163,12 @@ static const char *parse(struct out_record *rec)
 			return "a LOST record has a wrong size";
 		rec->lost = rec->raw[2];
 		break;
+	case PERF_RECORD_LOST_SAMPLES:
+		if (rec->size < min + sizeof(__u64))
+			return "a LOST_SAMPLES record is too short";
+		if (rec->raw[1])
+			return "a LOST_SAMPLES record tells of a loss";
+		break;
 	case PERF_RECORD_COMM:
 		if (rec->size < min + 2 * sizeof(__u64))
 			return "a COMM record is too short";
@@ -204,10 +212,27 @@ static const char *take(struct output *out, struct out_record *rec, __u64 pos,
 	return parse(rec);
 }
 
-int output_next(struct output *out, struct out_record *rec, const char **why)
+void output_flush(struct output *out)
 {
-	__u64 head = __atomic_load_n(&out->page->data_head, __ATOMIC_ACQUIRE);
+	struct pollfd poll_fd = { .fd = out->fd, .events = POLLIN };
 
+	poll(&poll_fd, 1, 0);
+}
+
+static __u64 head_of(const struct output *out)
+{
+	return __atomic_load_n(&out->page->data_head, __ATOMIC_ACQUIRE);
+}
+
+/* The next record, or padding */
+static int next_of_any_type(struct output *out, struct out_record *rec, const char **why)
+{
+	__u64 head = head_of(out);
+
+	if (head == out->pos) {
+		output_flush(out);
+		head = head_of(out);
+	}
 	if (head < out->pos) {
 		*why = "data_head went back";
 		return -1;
@@ -224,12 +249,23 @@ int output_next(struct output *out, struct out_record *rec, const char **why)
 	return 1;
 }
 
+int output_next(struct output *out, struct out_record *rec, const char **why)
+{
+	int ret;
+
+	while ((ret = next_of_any_type(out, rec, why)) > 0 &&
+	       rec->type == PERF_RECORD_LOST_SAMPLES)
+		out->leases++;
+	return ret;
+}
+
 void output_release(struct output *out)
 {
 	__atomic_store_n(&out->page->data_tail, out->pos, __ATOMIC_RELEASE);
 }
 
-int output_next_backward(struct output *out, struct out_record *rec, const char **why)
+static int next_backward_of_any_type(struct output *out, struct out_record *rec,
+				     const char **why)
 {
 	__u64 head = out->page->data_head;
 	__u64 left = out->size - (out->pos - head);
@@ -248,6 +284,16 @@ int output_next_backward(struct output *out, struct out_record *rec, const char 
 		return -1;
 	out->pos += rec->size;
 	return 1;
+}
+
+int output_next_backward(struct output *out, struct out_record *rec, const char **why)
+{
+	int ret;
+
+	while ((ret = next_backward_of_any_type(out, rec, why)) > 0 &&
+	       rec->type == PERF_RECORD_LOST_SAMPLES)
+		out->leases++;
+	return ret;
 }
 
 /* --- Numbered writers --- */

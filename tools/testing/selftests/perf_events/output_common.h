@@ -50,6 +50,8 @@ struct output {
 	size_t		size;
 	__u64		pos;		/* read up to here */
 	__u64		wraps;
+	__u64		leases;		/* of CPUs, that were found */
+	int		fd;
 };
 
 int output_map(struct output *out, int fd, unsigned int pages, int prot);
@@ -70,10 +72,13 @@ struct out_record {
 };
 
 /*
- * Take the next record. Return 1, or 0 if there is none, or -1 if the data can't be
- * a record, with the reason in @why.
+ * Take the next record. Before it finds none, it lets the CPUs end their leases. What is
+ * left of those is no record here. Return 1, or 0 if there is none, or -1 if the data
+ * can't be a record, with the reason in @why.
  */
 int output_next(struct output *out, struct out_record *rec, const char **why);
+/* Let the CPUs end their leases: all that was written is published. */
+void output_flush(struct output *out);
 /* Let the kernel reuse the space of the records taken. */
 void output_release(struct output *out);
 /* The same for a backward buffer, from the newest (@pos = data_head) on. */

@@ -218,6 +218,97 @@ TEST_F(shared, inherited)
 	EXPECT_EQ(0, t.lost);
 }
 
+/* ---- leases: what a CPU writes that writes much */
+
+static long long data_head(const struct _test_data_shared *self)
+{
+	return __atomic_load_n(&self->out.page->data_head, __ATOMIC_ACQUIRE);
+}
+
+/* After a tick, everything is published, although nobody asks for it. */
+TEST_F(shared, published_at_tick)
+{
+	long long at_end, at_tick;
+	struct tally t;
+	int late = 0;
+
+	ASSERT_EQ(0, open_tree(self, 1024, RW));
+	ASSERT_EQ(0, perf_enable(self->fd));
+	memset(&t, 0, sizeof(t));
+	for (int round = 0; round < 20 && !t.error; round++) {
+		t.pid[0] = gettid();
+		t.nr = 1;
+		for (int i = 0; i < NR_EACH; i++)
+			write_name(round * NR_EACH + i);
+		at_end = data_head(self);
+		usleep(100000);
+		at_tick = data_head(self);
+		late += at_tick > at_end;
+		output_flush(&self->out);
+		EXPECT_EQ(at_tick, data_head(self));
+		tally_read(&t, self);
+	}
+	ASSERT_EQ(NULL, t.error) TH_LOG("%s", t.error);
+	EXPECT_EQ(20 * NR_EACH, t.records[0]);
+	EXPECT_EQ(0, t.gaps[0]);
+	/* It was worth the wait. */
+	EXPECT_LT(0, late);
+	EXPECT_LT(20, (int)self->out.leases);
+}
+
+/*
+ * poll() publishes what was written before, while the writers go on. A record that is
+ * being written just then delays that until it ends.
+ */
+TEST_F(shared, published_by_poll)
+{
+	struct tally t;
+	long wanted;
+
+	ASSERT_EQ(0, open_tree(self, 1024, RW));
+	ASSERT_EQ(0, start_writers(self, self->nr_cpus < 3 ? self->nr_cpus : 3, 0));
+	tally_init(&t, self);
+	ASSERT_EQ(0, perf_enable(self->fd));
+	let_go(self);
+	for (int round = 0; round < 200 && !t.error; round++) {
+		int slot = round % self->nr_pids, tries = 0;
+
+		wanted = __atomic_load_n(&self->writers->written[slot], __ATOMIC_ACQUIRE);
+		do {
+			output_flush(&self->out);
+			tally_read(&t, self);
+		} while (!t.error && t.next[slot] < wanted && ++tries < 1000);
+		EXPECT_LE(wanted, t.next[slot]);
+	}
+	EXPECT_EQ(0, end_writers(self));
+	ASSERT_EQ(NULL, t.error) TH_LOG("%s", t.error);
+	EXPECT_LT(20, (int)self->out.leases);
+}
+
+/* A reader that wants each sample gets it at once: there are no leases. */
+TEST_F(shared, none_with_wakeup_events)
+{
+	struct tally t;
+	int ret;
+
+	attr_numbered_nmi(&self->attr, 100000);
+	self->attr.output_shared = 1;
+	self->attr.wakeup_events = 1;
+	self->fd = perf_open(&self->attr, -1, test_cpu(0), -1);
+	if (self->fd < 0)
+		SKIP(return, "no NMIs: %s", strerror(errno));
+	ASSERT_EQ(0, output_map(&self->out, self->fd, 1024, RW));
+	memset(&t, 0, sizeof(t));
+	ASSERT_EQ(0, perf_enable(self->fd));
+	usleep(500000);
+	perf_disable(self->fd);
+	while ((ret = output_next(&self->out, &self->rec, &self->why)) > 0)
+		t.total++;
+	EXPECT_EQ(0, ret);
+	EXPECT_LT(100, t.total);
+	EXPECT_EQ(0, (int)self->out.leases);
+}
+
 /* Each process sets its name, starts the next one and waits for it. */
 static void descend(int generation, int last)
 {

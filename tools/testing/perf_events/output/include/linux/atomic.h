@@ -28,6 +28,11 @@ typedef struct { long counter; } local_t;
 #define atomic_read(v)			load_at(&(v)->counter, __ATOMIC_RELAXED)
 #define atomic_set(v, i)		store_at(&(v)->counter, i, __ATOMIC_RELAXED)
 #define atomic_inc(v)			((void)atomic_at(, __atomic_fetch_add(&(v)->counter, 1, __ATOMIC_RELAXED)))
+#define atomic_dec(v)			((void)atomic_at(, __atomic_fetch_sub(&(v)->counter, 1, __ATOMIC_RELAXED)))
+/* ThreadSanitizer knows no fences. */
+#define smp_mb()								\
+	({ int one_ = 0; (void)atomic_at(, __atomic_exchange_n(&one_, 1, __ATOMIC_SEQ_CST)); })
+#define smp_mb__after_atomic()		smp_mb()
 #define atomic_set_release(v, i)	store_at(&(v)->counter, i, __ATOMIC_RELEASE)
 #define atomic_cmpxchg_acquire(v, old, new)					\
 	({									\
@@ -57,7 +62,7 @@ typedef struct { long counter; } local_t;
 
 static inline void local_add(long i, local_t *v)
 {
-#ifdef __x86_64__
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 	asm volatile("addq %1, %0" : "+m" (v->counter) : "er" (i));
 #else
 	__atomic_fetch_add(&v->counter, i, __ATOMIC_RELAXED);
@@ -66,7 +71,8 @@ static inline void local_add(long i, local_t *v)
 
 static inline long local_cmpxchg(local_t *v, long old, long new)
 {
-#ifdef __x86_64__
+	access_step();
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 	asm volatile("cmpxchgq %2, %1"
 		     : "+a" (old), "+m" (v->counter) : "r" (new) : "memory");
 #else
@@ -90,6 +96,7 @@ static inline bool local_try_cmpxchg_long(local_t *v, long *old, long new)
 
 static inline long local_xchg(local_t *v, long new)
 {
+	access_step();
 	return __atomic_exchange_n(&v->counter, new, __ATOMIC_RELAXED);
 }
 

@@ -2,9 +2,14 @@
 #ifndef _OUTPUT_LINUX_IRQ_WORK_H
 #define _OUTPUT_LINUX_IRQ_WORK_H
 
+#include <linux/types.h>
+
 struct irq_work {
 	void	(*func)(struct irq_work *work);
+	bool	lazy;
 };
+
+#define IRQ_WORK_INIT_LAZY(function)	((struct irq_work) { function, true })
 
 #define init_irq_work(work, function)	((work)->func = (function))
 

@@ -23,6 +23,8 @@
 #define __min(a, b)		((a) < (b) ? (a) : (b))
 #define __max(a, b)		((a) > (b) ? (a) : (b))
 #define min(a, b)		({ __auto_type a_ = (a); __auto_type b_ = (b); __min(a_, b_); })
+#define max(a, b)		({ __auto_type a_ = (a); __auto_type b_ = (b); __max(a_, b_); })
+#define max_t(type, a, b)	({ type a_ = (a); type b_ = (b); __max(a_, b_); })
 #define min_t(type, a, b)	({ type a_ = (a); type b_ = (b); __min(a_, b_); })
 #define clamp_t(type, v, lo, hi)						\
 	({ type v_ = (v); type lo_ = (lo); type hi_ = (hi);			\

@@ -8,6 +8,6 @@ struct work_struct {
 
 #define INIT_WORK(work, function)	((work)->func = (function))
 /* At once: who queues it here may sleep. */
-#define schedule_work(work)		((work)->func(work))
+#define queue_work(queue, work)		((work)->func(work))
 
 #endif

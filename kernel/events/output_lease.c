@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Leases: stretches of a shared buffer, each filled by one CPU.
+ *
+ * Each record of a shared buffer costs operations on lines for which all CPUs fight. A
+ * CPU that writes much takes a stretch of the buffer instead, and fills it with operations
+ * of its own, without a lock prefix. To the other CPUs a lease is one large record. It
+ * ends within the block in which it begins.
+ *
+ *	start		 committed	 pos		     room     start + size
+ *	  |-- committed --|-- in flight --|-- free -----------|-- padding --|
+ *
+ * What a lease holds is published when it is closed: when a record doesn't fit, at the
+ * next tick, or by perf_output_flush_shared() on
+ * any CPU. The rest becomes a LOST_SAMPLES record that
+ * tells of no loss, with the time at which the lease was opened.
+ *
+ * The contexts of a CPU nest: each of them sees those that it interrupts at some line, and
+ * none of those that interrupt it in the middle.
+ *
+ * L1  pos - committed are the bytes of records that have begun and not ended, as long as
+ *     there is a lease. They all belong to contexts of this CPU.
+ * L2  Who closes a lease commits size - (pos - committed) bytes of its block: its records
+ *     that have ended, and the padding. A record that has begun commits its own bytes when
+ *     it ends. So the sum is the size of the lease, and nobody waits.
+ * L3  A record's position is above those of all records that this CPU began before. So
+ *     a record outside the lease closes it.
+ *
+ * pos leaves LEASE_NONE and returns to it in one context, which opens or closes. Others
+ * that come in between, or that close, find LEASE_BUSY. They can't wait, so they leave
+ * LEASE_ASKED, and who opens then closes at once.
+ *
+ * How large a lease is depends on how much the CPU wrote in the last ticks: a quarter. A
+ * CPU that writes little has none, and its records are published at once. Nor has one
+ * whose tick is stopped.
+ */
+#include <linux/irq_work.h>
+#include <linux/jiffies.h>
+#include <linux/perf_event.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/smp.h>
+#include <linux/tick.h>
+
+#include "output_shared.h"
+
+/* A smaller one isn't worth its padding. A larger one has no further use. */
+#define LEASE_MIN	512
+#define LEASE_MAX	4096
+
+/* A LOST_SAMPLES record, without what sample_id_all adds */
+struct lease_padding {
+	struct perf_event_header	header;
+	u64				lost;
+};
+
+/* Count what this CPU writes, and say how large a lease it should have. */
+static unsigned int lease_want(struct perf_output_shared *sh, struct shared_lease *lease,
+			       unsigned int size)
+{
+	unsigned long now = READ_ONCE(jiffies), ticks = now - READ_ONCE(lease->tick);
+	unsigned int written = READ_ONCE(lease->written), before;
+
+	if (ticks) {
+		WRITE_ONCE(lease->before, ticks == 1 ? written : 0);
+		WRITE_ONCE(lease->tick, now);
+		written = 0;
+	}
+	written += size;
+	WRITE_ONCE(lease->written, written);
+
+	before = READ_ONCE(lease->before);
+	if (tick_nohz_tick_stopped())
+		return 0;
+
+	return min(max(written, before) / 4 & -8U, sh->lease_max);
+}
+
+/* Prepare the end of the padding, which needs an event. The data of its record is in use. */
+static void lease_prepare(struct perf_buffer *rb, struct shared_lease *lease,
+			  struct perf_event *event)
+{
+	struct perf_output_handle handle = { .rb = rb };
+	unsigned long end = lease->start + lease->size;
+	struct perf_event_header header = { };
+	struct perf_sample_data data;
+
+	if (!lease->id_size)
+		return;
+
+	perf_event_header__init_id(&header, &data, event);
+	handle.shared_size = lease->id_size;
+	handle.shared_start = end - lease->id_size;
+	if (rb->shared->backward)
+		handle.shared_start -= sizeof(struct lease_padding);
+	shared_locate(&handle);
+	perf_event__output_id_sample(event, &handle, &data);
+}
+
+/*
+ * Make a record of what is left of a lease from @pos on.
+ *
+ * In a backward buffer the record begins where the lease ends, and what was prepared has
+ * to move to its end. User space can write there, too, and then spoils its own record.
+ */
+static void lease_pad(struct perf_buffer *rb, struct shared_lease *lease, unsigned long pos)
+{
+	unsigned long end = lease->start + lease->size;
+	struct lease_padding padding = {
+		.header = { .type = PERF_RECORD_LOST_SAMPLES, .size = end - pos },
+	};
+	unsigned long address = pos;
+	unsigned int i;
+
+	if (rb->shared->backward) {
+		address = -end;
+		for (i = lease->id_size; i; i -= 8)
+			*shared_at(rb, -pos - lease->id_size + i - 8) =
+				*shared_at(rb, address + sizeof(padding) + i - 8);
+	}
+	for (i = 0; i < sizeof(padding); i += 8)
+		*shared_at(rb, address + i) = *(u64 *)((void *)&padding + i);
+}
+
+/* Commit what is in no record that is in flight: L2. */
+static void lease_end(struct perf_buffer *rb, struct shared_lease *lease, unsigned long pos,
+		      unsigned long committed)
+{
+	lease_pad(rb, lease, pos);
+	shared_commit_bytes(rb->shared, lease->start + lease->size,
+			    lease->size - (pos - committed));
+	local_set(&lease->pos, LEASE_NONE);
+	shared_publish(rb);
+}
+
+/**
+ * lease_close - close this CPU's lease, if it has one
+ * @rb: shared buffer
+ *
+ * Context: any, NMI included; preemption is disabled.
+ */
+void lease_close(struct perf_buffer *rb)
+{
+	struct shared_lease *lease = this_cpu_ptr(rb->shared->leases);
+	long pos = local_read(&lease->pos), to, committed;
+
+	do {
+		if (pos == LEASE_NONE || pos == LEASE_ASKED)
+			return;
+		to = pos == LEASE_BUSY ? LEASE_ASKED : LEASE_BUSY;
+	} while (!lease_cmpxchg(&lease->pos, &pos, to));
+
+	if (to == LEASE_ASKED)
+		return;
+
+	/*
+	 * From here on no context takes room from the lease. What an interrupt has begun in
+	 * it has ended, so nobody changes ->committed between these lines.
+	 */
+	committed = local_read(&lease->committed);
+	local_set(&lease->committed, LEASE_NONE);
+	lease_end(rb, lease, pos, committed);
+}
+
+/* The lease is open from the last line on, or ends if it was asked for that meanwhile. */
+static bool lease_open(struct perf_buffer *rb, struct perf_event *event, unsigned int size,
+		       unsigned int least)
+{
+	struct perf_output_shared *sh = rb->shared;
+	struct shared_lease *lease = this_cpu_ptr(sh->leases);
+	unsigned long start;
+
+	if (local_cmpxchg(&lease->pos, LEASE_NONE, LEASE_BUSY) != LEASE_NONE)
+		return false;
+
+	/* Either this sees a flush, or the flush sees LEASE_BUSY. */
+	smp_mb();	/* with perf_output_flush_shared() */
+	if (atomic_read(&sh->flushing))
+		goto none;
+
+	size = shared_reserve_in_block(rb, size, least, &start);
+	if (!size)
+		goto none;
+
+	WRITE_ONCE(lease->start, start);
+	WRITE_ONCE(lease->size, size);
+	lease->id_size = event->attr.sample_id_all ? event->id_header_size : 0;
+	lease_prepare(rb, lease, event);
+	WRITE_ONCE(lease->room, start + size - sizeof(struct lease_padding) - lease->id_size);
+	local_set(&lease->committed, start);
+
+	if (local_cmpxchg(&lease->pos, LEASE_BUSY, start) != LEASE_BUSY) {
+		local_set(&lease->committed, LEASE_NONE);
+		lease_end(rb, lease, start, start);
+		return false;
+	}
+
+	irq_work_queue(&lease->work);
+	return true;
+
+none:
+	local_set(&lease->pos, LEASE_NONE);
+	return false;
+}
+
+/**
+ * lease_renew - close this CPU's lease, and open another one if that is of use
+ * @rb: shared buffer
+ * @event: event that writes a record, which doesn't fit into the lease; a parent
+ * @size: its size
+ *
+ * Context: any, NMI included; preemption is disabled.
+ * Return: true if there is a new lease, into which the record would fit.
+ */
+bool lease_renew(struct perf_buffer *rb, struct perf_event *event, unsigned int size)
+{
+	struct perf_output_shared *sh = rb->shared;
+	struct shared_lease *lease = this_cpu_ptr(sh->leases);
+	unsigned int want = lease_want(sh, lease, size);
+	unsigned int least = max_t(unsigned int, LEASE_MIN, size * 4);
+
+	lease_close(rb);
+	if (want < least || READ_ONCE(sh->no_leases) ||
+	    !lease_open(rb, event, want, least))
+		return false;
+
+	WRITE_ONCE(lease->written, READ_ONCE(lease->written) + READ_ONCE(lease->size) - size);
+	return true;
+}
+
+/* At the first tick after it was opened, or as its CPU goes offline */
+static void lease_tick(struct irq_work *work)
+{
+	struct shared_lease *lease = container_of(work, struct shared_lease, work);
+
+	preempt_disable();
+	lease_close(lease->sh->rb);
+	preempt_enable();
+}
+
+static void lease_close_here(void *rb)
+{
+	lease_close(rb);
+}
+
+static bool lease_is_open(int cpu, void *rb)
+{
+	struct shared_lease *lease = per_cpu_ptr(((struct perf_buffer *)rb)->shared->leases, cpu);
+
+	return local_read(&lease->pos) != LEASE_NONE;
+}
+
+/**
+ * perf_output_flush_shared - publish what was written before, whoever holds a lease
+ * @rb: shared buffer
+ *
+ * No CPU opens a lease meanwhile. So all that is in flight then are records, and the last
+ * of their writers publishes.
+ *
+ * Context: interrupts are enabled.
+ */
+void perf_output_flush_shared(struct perf_buffer *rb)
+{
+	struct perf_output_shared *sh = rb->shared;
+	unsigned long reserved = atomic_long_read(&sh->reserved);
+
+	/* Many events may be polled for one buffer. Who opens a lease reserves it. */
+	if (reserved == READ_ONCE(sh->flushed))
+		return;
+
+	atomic_inc(&sh->flushing);
+	smp_mb__after_atomic();	/* with lease_open() */
+	on_each_cpu_cond(lease_is_open, lease_close_here, rb, true);
+	atomic_dec(&sh->flushing);
+	WRITE_ONCE(sh->flushed, reserved);
+}
+
+/**
+ * lease_init - allocate the leases of a buffer
+ * @sh: new state of a shared buffer
+ *
+ * All leases together take an eighth of the buffer at most, and a quarter of the watermark.
+ *
+ * Context: sleeps.
+ * Return: 0, -ENOMEM.
+ */
+int lease_init(struct perf_output_shared *sh)
+{
+	unsigned long most = min(sh->size / 2, (unsigned long)sh->rb->watermark);
+	int cpu;
+
+	sh->leases = alloc_percpu(struct shared_lease);
+	if (!sh->leases)
+		return -ENOMEM;
+
+	most = min_t(unsigned long, most / 4 / num_possible_cpus(), LEASE_MAX);
+	sh->lease_max = most < LEASE_MIN ? 0 : most & -8UL;
+
+	for_each_possible_cpu(cpu) {
+		struct shared_lease *lease = per_cpu_ptr(sh->leases, cpu);
+
+		local_set(&lease->pos, LEASE_NONE);
+		local_set(&lease->committed, LEASE_NONE);
+		lease->sh = sh;
+		lease->work = IRQ_WORK_INIT_LAZY(lease_tick);
+	}
+	return 0;
+}
+
+/**
+ * lease_exit - free the leases of a buffer, which nobody writes to
+ * @sh: state of a shared buffer
+ *
+ * Context: sleeps. Waits for the ticks that close leases.
+ */
+void lease_exit(struct perf_output_shared *sh)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		irq_work_sync(&per_cpu_ptr(sh->leases, cpu)->work);
+	free_percpu(sh->leases);
+}

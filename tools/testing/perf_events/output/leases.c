@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Leases of one CPU: what each context finds, whatever interrupts it and where. */
+#include <stdlib.h>
+
+#include "../../../../kernel/events/output_shared.h"
+#include "output_test.h"
+
+#define PAGES	64
+#define SIZE	(PAGES * PAGE_SIZE)
+
+static struct reader reader;
+
+static void begin(bool backward)
+{
+	buffer_new(PAGES, backward, backward, true);
+	tick_stopped = false;
+	cpu_enter(0);
+	reader_init(&reader);
+}
+
+static void end(void)
+{
+	cpu_leave();
+	tick_stopped = true;
+	buffer_free();
+}
+
+static bool has_lease(void)
+{
+	return local_read(&this_cpu_ptr(buffer->shared->leases)->pos) < LEASE_ASKED;
+}
+
+/* Write until this CPU has a lease with records in it. */
+static bool warm_up(void)
+{
+	unsigned long head = published();
+
+	for (int i = 0; i < 1000; i++) {
+		head = published();
+		write_record();
+		if (has_lease() && published() == head)
+			return true;
+	}
+	return false;
+}
+
+static void test_rate(void)
+{
+	bool ok;
+
+	begin(false);
+	ok = warm_up();
+	tap_result(ok && !writer_error, "a CPU that writes much gets a lease");
+	end();
+
+	begin(false);
+	ok = true;
+	for (int i = 0; i < 10000; i++) {
+		write_record();
+		ok &= !has_lease() && published() == this_cpu->end;
+		if (i % 20 == 0)
+			tick();
+		read_all(&reader);
+	}
+	tap_result(ok && !reader.leases, "a CPU that writes little gets none");
+	end();
+
+	begin(false);
+	tick_stopped = true;
+	tap_result(!warm_up(), "without a tick there is no lease");
+	end();
+
+	begin(false);
+	ok = warm_up();
+	this_cpu->event.attr.wakeup_events = 1;
+	write_record();
+	ok &= published() >= this_cpu->end && wakeups == 1;
+	ok &= !warm_up();
+	read_all(&reader);
+	tap_result(ok && reader.leases == 1,
+		   "who wants to be woken for a sample gets it at once");
+	end();
+}
+
+static void close_by_tick(void) { tick(); }
+static void close_by_flush(void) { perf_output_flush_shared(buffer); }
+
+static void close_by_pause(void)
+{
+	rb_toggle_paused(buffer, true);
+	rb_toggle_paused(buffer, false);
+}
+
+static void close_by_large(void)
+{
+	struct perf_output_handle handle;
+
+	this_cpu->attempts[this_cpu->depth]++;
+	if (write_begin(&handle, 8000))
+		write_body(&handle, this_cpu->depth, this_cpu->attempts[this_cpu->depth], 8000);
+	else
+		this_cpu->lost[this_cpu->depth]++;
+}
+
+static const struct {
+	const char	*what;
+	void		(*close)(void);
+} closes[] = {
+	{ "the tick", close_by_tick },
+	{ "a flush", close_by_flush },
+	{ "a pause", close_by_pause },
+	{ "a record without room in it", close_by_large },
+};
+
+static void test_closes(void)
+{
+	for (unsigned int i = 0; i < ARRAY_SIZE(closes); i++) {
+		bool ok = true;
+
+		begin(false);
+		for (int j = 0; j < 100; j++) {
+			ok &= warm_up() && published() < this_cpu->end;
+			closes[i].close();
+			ok &= published() >= this_cpu->end && !has_lease();
+			read_all(&reader);
+		}
+		tap_result(ok && !reader.error && !writer_error && !audit(&reader),
+			   "%s closes a lease: %s", closes[i].what,
+			   writer_error ?: reader.error ?: "all is published");
+		end();
+	}
+}
+
+static int accesses_left;
+static void (*event)(void);
+
+/* An interrupt that does something comes at the chosen access. */
+static void interrupt_here(void)
+{
+	void (*step)(void) = this_cpu->step;
+
+	if (accesses_left--)
+		return;
+
+	this_cpu->step = NULL;
+	this_cpu->depth++;
+	event();
+	this_cpu->depth--;
+	this_cpu->step = step;
+}
+
+/* Interrupts that write small records until there is a lease, and a full one */
+static void write_some(void)
+{
+	for (int i = 0; i < 200; i++)
+		write_record();
+}
+
+static void close_and_write(void)
+{
+	tick();
+	write_some();
+}
+
+static const struct {
+	const char	*what;
+	void		(*event)(void);
+} events[] = {
+	{ "a tick", close_by_tick },
+	{ "a flush", close_by_flush },
+	{ "a record", write_record },
+	{ "a record without room", close_by_large },
+	{ "records that need new leases", write_some },
+	{ "a tick, and records", close_and_write },
+};
+
+static void read_backward(void)
+{
+	/* Only when nobody writes; from the newest on, so that each lap is read once. */
+	read_newest(&reader);
+	memset(reader.last, 0, sizeof(reader.last));
+}
+
+/* Whatever comes at whatever access, the records are in order, complete, and published. */
+static void test_interrupted(bool backward)
+{
+	for (unsigned int i = 0; i < ARRAY_SIZE(events); i++) {
+		const char *error = NULL;
+		unsigned int hits = 0;
+
+		begin(backward);
+		event = events[i].event;
+		for (unsigned int j = 0; j < 4000 && !error; j++) {
+			this_cpu->span = j % 7 ? 4 : 40;
+			accesses_left = j / 10 % 60;
+			this_cpu->step = interrupt_here;
+			write_record();
+			hits += accesses_left < 0;
+			this_cpu->step = NULL;
+			if (j % 100 < 50)
+				continue;
+			write_some();
+			if (j % 3 == 0)
+				tick();
+			if (backward) {
+				perf_output_flush_shared(buffer);
+				read_backward();
+			} else {
+				read_all(&reader);
+			}
+			error = reader.error ?: writer_error;
+		}
+		perf_output_flush_shared(buffer);
+		if (!error && published() < this_cpu->end)
+			error = "not all is published";
+		if (!error && !backward)
+			error = audit(&reader);
+		tap_result(!error && hits > 1000 && reader.leases > 100,
+			   "%s anywhere%s: %s", events[i].what,
+			   backward ? ", backward" : "", error ?: "fine");
+		end();
+	}
+}
+
+/* Interrupts write during a flush, before any of its accesses. */
+static void write_in_flush(void)
+{
+	void (*step)(void) = this_cpu->step;
+
+	if (!buffer->shared->flushing.counter)
+		return;
+
+	this_cpu->step = NULL;
+	this_cpu->depth++;
+	write_some();
+	this_cpu->depth--;
+	this_cpu->step = step;
+}
+
+/*
+ * A record is in flight during a flush. When it ends, what was written before and meanwhile
+ * is published, as no lease lies behind it.
+ */
+static void test_flush(void)
+{
+	struct perf_output_handle held;
+	bool ok = true;
+
+	begin(false);
+	for (int i = 0; i < 100; i++) {
+		ok &= warm_up();
+		tick();
+		this_cpu->attempts[0]++;
+		tick_stopped = true;
+		ok &= write_begin(&held, RECORD_MIN);
+		tick_stopped = false;
+		write_some();
+		this_cpu->step = write_in_flush;
+		perf_output_flush_shared(buffer);
+		this_cpu->step = NULL;
+		ok &= published() <= held.shared_start;
+		write_body(&held, LEVELS, i + 1, RECORD_MIN);
+		ok &= published() >= this_cpu->end;
+		read_all(&reader);
+	}
+	tap_result(ok && !reader.error && !writer_error && reader.leases > 100,
+		   "a flush, and a record that is in flight: %s",
+		   writer_error ?: reader.error ?: "no lease is opened");
+	end();
+}
+
+/*
+ * A lease that ends with its block is published when it is closed, although a record that
+ * follows is in flight.
+ */
+static void test_end_of_block(void)
+{
+	unsigned long lease_end;
+	struct perf_output_handle held;
+	unsigned int blocks = 0;
+	bool ok = true;
+
+	begin(false);
+	for (int i = 0; i < 20000 && blocks < 100; i++) {
+		struct shared_lease *lease = this_cpu_ptr(buffer->shared->leases);
+
+		write_record();
+		read_all(&reader);
+		lease_end = lease->start + lease->size;
+		if (!has_lease() || lease_end % buffer->shared->block_size)
+			continue;
+		this_cpu->attempts[0]++;
+		tick_stopped = true;
+		ok &= write_begin(&held, lease->size);
+		tick_stopped = false;
+		ok &= published() == lease_end;
+		write_body(&held, LEVELS, ++blocks, lease->size);
+	}
+	tap_result(ok && blocks == 100 && !writer_error,
+		   "a lease that ends with its block is published with it");
+	end();
+}
+
+void lease_tests(void)
+{
+	test_rate();
+	test_closes();
+	test_interrupted(false);
+	test_interrupted(true);
+	test_flush();
+	test_end_of_block();
+}
