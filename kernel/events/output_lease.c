@@ -11,9 +11,8 @@
  *	  |-- committed --|-- in flight --|-- free -----------|-- padding --|
  *
  * What a lease holds is published when it is closed: when a record doesn't fit, at the
- * next tick, or by perf_output_flush_shared() on
- * any CPU. The rest becomes a LOST_SAMPLES record that
- * tells of no loss, with the time at which the lease was opened.
+ * next tick, or by perf_output_flush_shared() on any CPU. The rest becomes a LOST_SAMPLES
+ * record that tells of no loss, with the time of the first record.
  *
  * The contexts of a CPU nest: each of them sees those that it interrupts at some line, and
  * none of those that interrupt it in the middle.
@@ -76,25 +75,25 @@ static unsigned int lease_want(struct perf_output_shared *sh, struct shared_leas
 	return min(max(written, before) / 4 & -8U, sh->lease_max);
 }
 
-/* Prepare the end of the padding, which needs an event. The data of its record is in use. */
+/*
+ * Prepare the end of the padding, which needs an event: its time and identity are those
+ * of the first record in the lease.
+ */
 static void lease_prepare(struct perf_buffer *rb, struct shared_lease *lease,
-			  struct perf_event *event)
+			  struct perf_event *event, struct perf_sample_data *data)
 {
 	struct perf_output_handle handle = { .rb = rb };
 	unsigned long end = lease->start + lease->size;
-	struct perf_event_header header = { };
-	struct perf_sample_data data;
 
 	if (!lease->id_size)
 		return;
 
-	perf_event_header__init_id(&header, &data, event);
 	handle.shared_size = lease->id_size;
 	handle.shared_start = end - lease->id_size;
 	if (rb->shared->backward)
 		handle.shared_start -= sizeof(struct lease_padding);
 	shared_locate(&handle);
-	perf_event__output_id_sample(event, &handle, &data);
+	perf_event__output_id_sample(event, &handle, data);
 }
 
 /*
@@ -163,8 +162,8 @@ void lease_close(struct perf_buffer *rb)
 }
 
 /* The lease is open from the last line on, or ends if it was asked for that meanwhile. */
-static bool lease_open(struct perf_buffer *rb, struct perf_event *event, unsigned int size,
-		       unsigned int least)
+static bool lease_open(struct perf_buffer *rb, struct perf_event *event,
+		       struct perf_sample_data *data, unsigned int size, unsigned int least)
 {
 	struct perf_output_shared *sh = rb->shared;
 	struct shared_lease *lease = this_cpu_ptr(sh->leases);
@@ -185,7 +184,7 @@ static bool lease_open(struct perf_buffer *rb, struct perf_event *event, unsigne
 	WRITE_ONCE(lease->start, start);
 	WRITE_ONCE(lease->size, size);
 	lease->id_size = event->attr.sample_id_all ? event->id_header_size : 0;
-	lease_prepare(rb, lease, event);
+	lease_prepare(rb, lease, event, data);
 	WRITE_ONCE(lease->room, start + size - sizeof(struct lease_padding) - lease->id_size);
 	local_set(&lease->committed, start);
 
@@ -207,12 +206,14 @@ none:
  * lease_renew - close this CPU's lease, and open another one if that is of use
  * @rb: shared buffer
  * @event: event that writes a record, which doesn't fit into the lease; a parent
+ * @data: data of the record, with what sample_id_all adds
  * @size: its size
  *
  * Context: any, NMI included; preemption is disabled.
  * Return: true if there is a new lease, into which the record would fit.
  */
-bool lease_renew(struct perf_buffer *rb, struct perf_event *event, unsigned int size)
+bool lease_renew(struct perf_buffer *rb, struct perf_event *event,
+		 struct perf_sample_data *data, unsigned int size)
 {
 	struct perf_output_shared *sh = rb->shared;
 	struct shared_lease *lease = this_cpu_ptr(sh->leases);
@@ -221,7 +222,7 @@ bool lease_renew(struct perf_buffer *rb, struct perf_event *event, unsigned int 
 
 	lease_close(rb);
 	if (want < least || READ_ONCE(sh->no_leases) ||
-	    !lease_open(rb, event, want, least))
+	    !lease_open(rb, event, data, want, least))
 		return false;
 
 	WRITE_ONCE(lease->written, READ_ONCE(lease->written) + READ_ONCE(lease->size) - size);

@@ -288,11 +288,12 @@ static unsigned long shared_take_lost(struct perf_output_shared *sh)
  * reservation.
  */
 static noinline bool shared_reserve_anew(struct perf_buffer *rb, struct perf_event *event,
-					 unsigned int size, unsigned long *start)
+					 struct perf_sample_data *data, unsigned int size,
+					 unsigned long *start)
 {
 	bool reserved;
 
-	while (lease_renew(rb, event, size)) {
+	while (lease_renew(rb, event, data, size)) {
 		if (lease_take(rb->shared, size, start))
 			return true;
 	}
@@ -337,7 +338,7 @@ int perf_output_begin_shared(struct perf_output_handle *handle,
 		size += perf_output_lost_size(event);
 
 	if (!lease_take(sh, size, &handle->shared_start) &&
-	    unlikely(!shared_reserve_anew(rb, event, size, &handle->shared_start))) {
+	    unlikely(!shared_reserve_anew(rb, event, data, size, &handle->shared_start))) {
 		shared_lose(sh, event, lost + 1);
 		preempt_enable();
 		return -ENOSPC;

@@ -171,7 +171,8 @@ void shared_publish(struct perf_buffer *rb);
 
 int lease_init(struct perf_output_shared *sh);
 void lease_exit(struct perf_output_shared *sh);
-bool lease_renew(struct perf_buffer *rb, struct perf_event *event, unsigned int size);
+bool lease_renew(struct perf_buffer *rb, struct perf_event *event,
+		 struct perf_sample_data *data, unsigned int size);
 void lease_close(struct perf_buffer *rb);
 
 /* As local_try_cmpxchg(), which not all bases have. */

@@ -33,7 +33,6 @@
 /* What the storm must see at least */
 #define MIN_SAMPLES	5000
 #define MIN_RECORDS	2000
-#define MIN_WRAPS	100
 #define MIN_LOST	1000
 #define MIN_OVERLAPS	100
 #define MIN_NESTED	5
@@ -86,20 +85,31 @@ FIXTURE(storm)
 
 FIXTURE_VARIANT(storm)
 {
-	unsigned int pages;
+	unsigned int pages, pages_for_a_cpu;
 	bool maps;
+	unsigned int wraps, leases;	/* what is to be seen at least */
 };
 
 /* A buffer that is soon full */
 FIXTURE_VARIANT_ADD(storm, small)
 {
 	.pages = 4,
+	.wraps = 100,
 };
 
 FIXTURE_VARIANT_ADD(storm, large_records)
 {
 	.pages = 16,
 	.maps = true,
+	.wraps = 100,
+};
+
+/* Large enough for leases */
+FIXTURE_VARIANT_ADD(storm, leases)
+{
+	.pages_for_a_cpu = 8,
+	.wraps = 10,
+	.leases = 100,
 };
 
 FIXTURE_SETUP(storm)
@@ -145,6 +155,16 @@ static int open_nmi(struct _test_data_storm *self, int i)
 	/* The first NMI has number 1. */
 	s->next = 1;
 	return perf_set_output(self->nmi[i], self->names);
+}
+
+/* Pages of a buffer that grows with the machine. */
+static unsigned int pages_for_cpus(unsigned int pages_for_a_cpu)
+{
+	unsigned int pages = pages_for_a_cpu;
+
+	while (pages < pages_for_a_cpu * sysconf(_SC_NPROCESSORS_CONF))
+		pages *= 2;
+	return pages;
 }
 
 /* The inherited event of this process owns the buffer. */
@@ -303,20 +323,23 @@ static int read_all(struct _test_data_storm *self)
 	return ret;
 }
 
-static bool seen_enough(const struct _test_data_storm *self)
+static bool seen_enough(const struct _test_data_storm *self,
+			const struct _fixture_variant_storm *variant)
 {
 	return self->samples >= MIN_SAMPLES && self->found - self->samples >= MIN_RECORDS &&
-	       self->out.wraps >= MIN_WRAPS && self->lost >= MIN_LOST &&
-	       self->overlaps >= MIN_OVERLAPS && self->nested >= MIN_NESTED;
+	       self->out.wraps >= variant->wraps && self->lost >= MIN_LOST &&
+	       self->overlaps >= MIN_OVERLAPS && self->nested >= MIN_NESTED &&
+	       self->out.leases >= variant->leases;
 }
 
 /* The reader keeps up, then pauses until the buffer overflows. */
-static void read_storm(struct _test_data_storm *self)
+static void read_storm(struct _test_data_storm *self,
+		       const struct _fixture_variant_storm *variant)
 {
 	__u64 begin = clock_ns();
 	unsigned int round;
 
-	for (round = 0; !storm_is_over(begin, seen_enough(self)); round++) {
+	for (round = 0; !storm_is_over(begin, seen_enough(self, variant)); round++) {
 		if (read_all(self))
 			return;
 		if (round % 64 == 63)
@@ -417,18 +440,18 @@ static void report(struct _test_data_storm *self)
 {
 	printf("# %d CPUs: %llu NMI samples, %llu records of tasks, %llu lost\n",
 	       self->nr_cpus, self->samples, self->found - self->samples, self->lost);
-	printf("# %llu wraps, %llu overlaps of CPUs, %llu of NMIs with tasks\n",
-	       self->out.wraps, self->overlaps, self->nested);
+	printf("# %llu wraps, %llu leases, %llu overlaps of CPUs, %llu of NMIs with tasks\n",
+	       self->out.wraps, self->out.leases, self->overlaps, self->nested);
 	fflush(stdout);
 }
 
 TEST_F_TIMEOUT(storm, numbers_add_up, STORM_TIMEOUT)
 {
-	ASSERT_EQ(0, open_events(self, variant->pages));
+	ASSERT_EQ(0, open_events(self, variant->pages ?: pages_for_cpus(variant->pages_for_a_cpu)));
 	ASSERT_EQ(0, start_tasks(self, variant->maps));
 	all_events(self, PERF_EVENT_IOC_ENABLE);
 	__atomic_store_n(&self->writers->go, 1, __ATOMIC_RELEASE);
-	read_storm(self);
+	read_storm(self, variant);
 
 	EXPECT_EQ(0, stop_tasks(self));
 	all_events(self, PERF_EVENT_IOC_DISABLE);
@@ -442,9 +465,9 @@ TEST_F_TIMEOUT(storm, numbers_add_up, STORM_TIMEOUT)
 	check_nmis(_metadata, self);
 	check_tasks(_metadata, self);
 	EXPECT_EQ(self->lost, missing_in_all(self));
-	if (_metadata->passed && storm_was_short(seen_enough(self)))
+	if (_metadata->passed && storm_was_short(seen_enough(self, variant)))
 		SKIP(return, STORM_WAS_SHORT);
-	EXPECT_TRUE(seen_enough(self));
+	EXPECT_TRUE(seen_enough(self, variant));
 }
 
 TEST_HARNESS_MAIN
