@@ -179,7 +179,7 @@ void access_step(void)
 
 	if (cpu && cpu->step)
 		cpu->step();
-	if (cpu && cpu->call)
+	if (cpu && __atomic_load_n(&cpu->call, __ATOMIC_RELAXED))
 		take_call(cpu);
 	if (!cpu || !cpu->rate)
 		return;
