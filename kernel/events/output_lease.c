@@ -122,15 +122,19 @@ static void lease_pad(struct perf_buffer *rb, struct shared_lease *lease, unsign
 		*shared_at(rb, address + i) = *(u64 *)((void *)&padding + i);
 }
 
-/* Commit what is in no record that is in flight: L2. */
+/*
+ * Commit what is in no record that is in flight: L2. A flush that finds no lease doesn't
+ * wait for this CPU, so it is published by then.
+ */
 static void lease_end(struct perf_buffer *rb, struct shared_lease *lease, unsigned long pos,
 		      unsigned long committed)
 {
 	lease_pad(rb, lease, pos);
 	shared_commit_bytes(rb->shared, lease->start + lease->size,
 			    lease->size - (pos - committed));
-	local_set(&lease->pos, LEASE_NONE);
 	shared_publish(rb);
+	smp_mb();	/* with perf_output_flush_shared(), after it has looked */
+	local_set(&lease->pos, LEASE_NONE);
 }
 
 /**
@@ -265,14 +269,15 @@ void perf_output_flush_shared(struct perf_buffer *rb)
 	unsigned long reserved = atomic_long_read(&sh->reserved);
 
 	/* Many events may be polled for one buffer. Who opens a lease reserves it. */
-	if (reserved == READ_ONCE(sh->flushed))
+	if (reserved == smp_load_acquire(&sh->flushed))	/* with the store below */
 		return;
 
 	atomic_inc(&sh->flushing);
 	smp_mb__after_atomic();	/* with lease_open() */
 	on_each_cpu_cond(lease_is_open, lease_close_here, rb, true);
+	smp_mb__before_atomic();	/* with lease_end() */
 	atomic_dec(&sh->flushing);
-	WRITE_ONCE(sh->flushed, reserved);
+	smp_store_release(&sh->flushed, reserved);	/* behind what is published */
 }
 
 /**

@@ -222,6 +222,34 @@ static void test_interrupted(bool backward)
 	}
 }
 
+static bool late;
+
+/* What a flush on another CPU finds, which doesn't wait for this CPU without a lease */
+static void look_for_lease(void)
+{
+	if (this_cpu_ptr(buffer->shared->leases)->pos.counter == LEASE_NONE)
+		late |= published() < this_cpu->end;
+}
+
+/* The tick closes a lease. A flush either waits for it, or what was in it is published. */
+static void test_flush_at_tick(void)
+{
+	bool ok = true;
+
+	late = false;
+	begin(false);
+	for (int i = 0; i < 100; i++) {
+		ok &= warm_up() && published() < this_cpu->end;
+		this_cpu->step = look_for_lease;
+		tick();
+		this_cpu->step = NULL;
+		read_all(&reader);
+	}
+	tap_result(ok && !late && !reader.error && !writer_error,
+		   "a flush waits for the tick that closes a lease");
+	end();
+}
+
 /* Interrupts write during a flush, before any of its accesses. */
 static void write_in_flush(void)
 {
@@ -307,6 +335,7 @@ void lease_tests(void)
 	test_closes();
 	test_interrupted(false);
 	test_interrupted(true);
+	test_flush_at_tick();
 	test_flush();
 	test_end_of_block();
 }

@@ -126,6 +126,8 @@ try "leaves a lease open although a reader wants each sample" \
 	'/^void perf_output_end_shared/,/^}/s/lease_close(rb);//'
 try "does not publish before a pause" \
 	'/^void perf_output_pause_shared/,/^}/s/perf_output_flush_shared(rb);/(void)rb;/'
+try "takes a lease for closed before its records are published" \
+	'/^static void lease_end/,/^}/s/shared_publish(rb);/local_set(\&lease->pos, LEASE_NONE); &/'
 try "does not say where a block ends that a lease ends" \
 	'/^void shared_commit_bytes/,/^}/s/WRITE_ONCE(block->cut, end);/(void)block;/'
 

@@ -47,6 +47,7 @@ expect correct "a lease: a task, an NMI, a flush, and a writer without a lease" 
 	output_lease
 expect correct "a lease, and two records of the task" output_lease -DTASK=2 -DOTHER=0
 expect correct "a lease, and two NMIs" output_lease -DNMIS=2 -DOTHER=0
+expect correct "a lease, and a tick beside the flush" output_lease -DTICKS=1 -DOTHER=0
 
 while read -r mutant options what; do
 	# shellcheck disable=SC2086 # several options
@@ -58,6 +59,7 @@ done <<-END_OF_MUTANTS
 	FLUSH_UNSEEN -DTASK=1 looks for a flush before others can see the lease
 	OPEN_FIRST -DTASK=1 opens a lease before what is committed in it is known
 	KEEPS_LEASE -DTASK=2,-DOTHER=0 fills a lease below what was written outside it
+	NONE_FIRST -DTICKS=1,-DOTHER=0,-DNMIS=0 has no lease before its records are published
 	ANY_LEASE -DTASK=1 commits to whatever lease there is
 END_OF_MUTANTS
 
