@@ -133,7 +133,7 @@ static void lease_end(struct perf_buffer *rb, struct shared_lease *lease, unsign
 	shared_commit_bytes(rb->shared, lease->start + lease->size,
 			    lease->size - (pos - committed));
 	shared_publish(rb);
-	smp_mb();	/* with perf_output_flush_shared(), after it has looked */
+	smp_mb();	/* with lease_close_all(), after it has looked */
 	local_set(&lease->pos, LEASE_NONE);
 }
 
@@ -177,9 +177,9 @@ static bool lease_open(struct perf_buffer *rb, struct perf_event *event, unsigne
 	if (local_cmpxchg(&lease->pos, LEASE_NONE, LEASE_BUSY) != LEASE_NONE)
 		return false;
 
-	/* Either this sees a flush, or the flush sees LEASE_BUSY. */
-	smp_mb();	/* with perf_output_flush_shared() */
-	if (atomic_read(&sh->flushing))
+	/* Either this sees a flush or a pause, or those see LEASE_BUSY. */
+	smp_mb();	/* with lease_close_all() */
+	if (atomic_read(&sh->flushing) || READ_ONCE(sh->paused))
 		goto none;
 
 	size = shared_reserve_in_block(rb, size, least, &start);
@@ -255,11 +255,28 @@ static bool lease_is_open(int cpu, void *rb)
 }
 
 /**
- * perf_output_flush_shared - publish what was written before, whoever holds a lease
+ * lease_close_all - close the leases of all CPUs
  * @rb: shared buffer
  *
  * No CPU opens a lease meanwhile. So all that is in flight then are records, and the last
  * of their writers publishes.
+ *
+ * Context: interrupts are enabled.
+ */
+void lease_close_all(struct perf_buffer *rb)
+{
+	struct perf_output_shared *sh = rb->shared;
+
+	atomic_inc(&sh->flushing);
+	smp_mb__after_atomic();	/* with lease_open() */
+	on_each_cpu_cond(lease_is_open, lease_close_here, rb, true);
+	smp_mb__before_atomic();	/* with lease_end() */
+	atomic_dec(&sh->flushing);
+}
+
+/**
+ * perf_output_flush_shared - publish what was written before, whoever holds a lease
+ * @rb: shared buffer
  *
  * Context: interrupts are enabled.
  */
@@ -272,11 +289,7 @@ void perf_output_flush_shared(struct perf_buffer *rb)
 	if (reserved == smp_load_acquire(&sh->flushed))	/* with the store below */
 		return;
 
-	atomic_inc(&sh->flushing);
-	smp_mb__after_atomic();	/* with lease_open() */
-	on_each_cpu_cond(lease_is_open, lease_close_here, rb, true);
-	smp_mb__before_atomic();	/* with lease_end() */
-	atomic_dec(&sh->flushing);
+	lease_close_all(rb);
 	smp_store_release(&sh->flushed, reserved);	/* behind what is published */
 }
 

@@ -222,6 +222,36 @@ static void test_interrupted(bool backward)
 	}
 }
 
+static void pause_only(void)
+{
+	rb_toggle_paused(buffer, true);
+}
+
+/* Once output is paused, a record that has begun before may end, but opens no lease. */
+static void test_pause_anywhere(void)
+{
+	unsigned int hits = 0;
+	bool ok = true;
+
+	begin(false);
+	event = pause_only;
+	for (int i = 0; i < 4000; i++) {
+		write_some();
+		perf_output_flush_shared(buffer);
+		accesses_left = i % 60;
+		this_cpu->step = interrupt_here;
+		write_record();
+		this_cpu->step = NULL;
+		hits += accesses_left < 0;
+		ok &= accesses_left >= 0 || !has_lease();
+		rb_toggle_paused(buffer, false);
+		read_all(&reader);
+	}
+	tap_result(ok && !reader.error && !writer_error && !audit(&reader) && hits > 1000,
+		   "a pause anywhere: no lease is open after it");
+	end();
+}
+
 static bool late;
 
 /* What a flush on another CPU finds, which doesn't wait for this CPU without a lease */
@@ -340,6 +370,7 @@ void lease_tests(void)
 	test_closes();
 	test_interrupted(false);
 	test_interrupted(true);
+	test_pause_anywhere();
 	test_flush_at_tick();
 	test_flush();
 	test_end_of_block();

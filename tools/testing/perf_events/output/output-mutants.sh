@@ -103,7 +103,7 @@ try "commits a record of a closed lease twice" \
 try "does not ask who opens or closes a lease to close it" \
 	's/to = pos == LEASE_BUSY ? .*/{ if (pos == LEASE_BUSY) return; to = LEASE_BUSY; }/'
 try "opens leases during a flush" \
-	's/if (atomic_read(&sh->flushing))/if (0)/'
+	's/if (atomic_read(&sh->flushing) ||/if (/'
 try "fills a lease below what was written outside it" \
 	'/^static noinline bool shared_reserve_anew/,/^}/s/lease_close(rb);//'
 try "commits to whatever lease there is" \
@@ -125,7 +125,11 @@ try "leases although a reader wants each sample" \
 try "leaves a lease open although a reader wants each sample" \
 	'/^void perf_output_end_shared/,/^}/s/lease_close(rb);//'
 try "does not publish before a pause" \
-	'/^void perf_output_pause_shared/,/^}/s/perf_output_flush_shared(rb);/(void)rb;/'
+	'/^void perf_output_pause_shared/,/^}/s/lease_close_all(rb);/(void)rb;/'
+try "opens a lease after a pause" \
+	's/ || READ_ONCE(sh->paused))/)/'
+try "does not look for leases at a pause because nothing was written since the last flush" \
+	'/^void perf_output_pause_shared/,/^}/s/lease_close_all(rb);/perf_output_flush_shared(rb);/'
 try "takes a lease for closed before its records are published" \
 	'/^static void lease_end/,/^}/s/shared_publish(rb);/local_set(\&lease->pos, LEASE_NONE); &/'
 try "does not say where a block ends that a lease ends" \
