@@ -32,13 +32,15 @@
  *
  * How large a lease is depends on how much the CPU wrote in the last ticks: a quarter. A
  * CPU that writes little has none, and its records are published at once. Nor has one
- * whose tick is stopped.
+ * that may have no further tick.
  */
+#include <linux/cpumask.h>
 #include <linux/irq_work.h>
 #include <linux/jiffies.h>
 #include <linux/perf_event.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
+#include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/tick.h>
 
@@ -53,6 +55,18 @@ struct lease_padding {
 	struct perf_event_header	header;
 	u64				lost;
 };
+
+/*
+ * Will a tick of this CPU close a lease? A CPU that is idle, or runs a task without the
+ * tick, looks for work of the tick before it stops it. An NMI that came in between would
+ * open a lease for long. So would a CPU on its way offline, which has run that work.
+ */
+static bool lease_has_tick(void)
+{
+	int cpu = smp_processor_id();
+
+	return !is_idle_task(current) && !tick_nohz_full_cpu(cpu) && cpu_online(cpu);
+}
 
 /* Count what this CPU writes, and say how large a lease it should have. */
 static unsigned int lease_want(struct perf_output_shared *sh, struct shared_lease *lease,
@@ -70,7 +84,7 @@ static unsigned int lease_want(struct perf_output_shared *sh, struct shared_leas
 	WRITE_ONCE(lease->written, written);
 
 	before = READ_ONCE(lease->before);
-	if (tick_nohz_tick_stopped())
+	if (!lease_has_tick())
 		return 0;
 
 	return min(max(written, before) / 4 & -8U, sh->lease_max);

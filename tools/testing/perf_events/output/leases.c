@@ -2,6 +2,9 @@
 /* Leases of one CPU: what each context finds, whatever interrupts it and where. */
 #include <stdlib.h>
 
+#include <linux/cpumask.h>
+#include <linux/tick.h>
+
 #include "../../../../kernel/events/output_shared.h"
 #include "output_test.h"
 
@@ -44,6 +47,16 @@ static bool warm_up(void)
 	return false;
 }
 
+/* The CPU may have no further tick. */
+static const struct {
+	const char	*what;
+	bool		*cpu_is;
+} tickless[] = {
+	{ "while a CPU is idle", &tick_stopped },
+	{ "on a CPU that runs tasks without a tick", &cpu_nohz_full },
+	{ "on a CPU on its way offline", &cpu_offline },
+};
+
 static void test_rate(void)
 {
 	bool ok;
@@ -65,10 +78,14 @@ static void test_rate(void)
 	tap_result(ok && !reader.leases, "a CPU that writes little gets none");
 	end();
 
-	begin(false);
-	tick_stopped = true;
-	tap_result(!warm_up(), "without a tick there is no lease");
-	end();
+	for (unsigned int i = 0; i < ARRAY_SIZE(tickless); i++) {
+		begin(false);
+		*tickless[i].cpu_is = true;
+		ok = !warm_up();
+		*tickless[i].cpu_is = false;
+		tap_result(ok && warm_up(), "%s there is no lease", tickless[i].what);
+		end();
+	}
 
 	begin(false);
 	ok = warm_up();

@@ -112,8 +112,12 @@ try "leaves a lease open at the tick" \
 	's/irq_work_queue(&lease->work);//'
 try "leases to CPUs that write little" \
 	's/max(written, before) \/ 4/max(written, before) * 64/'
-try "leases to CPUs without a tick" \
-	's/if (tick_nohz_tick_stopped())/if (0)/'
+try "leases to idle CPUs, whose tick may be stopped" \
+	's/return !is_idle_task(current) \&\& /return /'
+try "leases to CPUs that run tasks without a tick" \
+	's/ \&\& !tick_nohz_full_cpu(cpu)//'
+try "leases to CPUs that go offline" \
+	's/ \&\& cpu_online(cpu)//'
 try "makes the padding too short" \
 	's/\.size = end - pos/.size = end - pos - 8/'
 try "leaves the end of the padding where it was in a backward buffer" \
