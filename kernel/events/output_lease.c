@@ -39,7 +39,6 @@
 #include <linux/jiffies.h>
 #include <linux/perf_event.h>
 #include <linux/percpu.h>
-#include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/tick.h>
@@ -246,14 +245,12 @@ bool lease_renew(struct perf_buffer *rb, struct perf_event *event, unsigned int 
 	return true;
 }
 
-/* At the first tick after it was opened, or as its CPU goes offline */
+/* At the first tick after it was opened, or as its CPU goes offline; an interrupt */
 static void lease_tick(struct irq_work *work)
 {
 	struct shared_lease *lease = container_of(work, struct shared_lease, work);
 
-	preempt_disable();
 	lease_close(lease->sh->rb);
-	preempt_enable();
 }
 
 static void lease_close_here(void *rb)
@@ -312,6 +309,8 @@ void perf_output_flush_shared(struct perf_buffer *rb)
  * @sh: new state of a shared buffer
  *
  * All leases together take an eighth of the buffer at most, and a quarter of the watermark.
+ * On PREEMPT_RT there are none: the work of a tick is done by a thread there, which busy
+ * tasks of a higher priority can hold up for long.
  *
  * Context: sleeps.
  * Return: 0, -ENOMEM.
@@ -326,7 +325,8 @@ int lease_init(struct perf_output_shared *sh)
 		return -ENOMEM;
 
 	most = min_t(unsigned long, most / 4 / num_possible_cpus(), LEASE_MAX);
-	sh->lease_max = most < LEASE_MIN ? 0 : most & -8UL;
+	if (most >= LEASE_MIN && !IS_ENABLED(CONFIG_PREEMPT_RT))
+		sh->lease_max = most & -8UL;
 
 	for_each_possible_cpu(cpu) {
 		struct shared_lease *lease = per_cpu_ptr(sh->leases, cpu);

@@ -87,6 +87,12 @@ static void test_rate(void)
 		end();
 	}
 
+	preempt_rt = true;
+	begin(false);
+	tap_result(!warm_up(), "on PREEMPT_RT there is no lease");
+	end();
+	preempt_rt = false;
+
 	begin(false);
 	ok = warm_up();
 	this_cpu->event.attr.wakeup_events = 1;

@@ -118,6 +118,8 @@ try "leases to CPUs that run tasks without a tick" \
 	's/ \&\& !tick_nohz_full_cpu(cpu)//'
 try "leases to CPUs that go offline" \
 	's/ \&\& cpu_online(cpu)//'
+try "leases on PREEMPT_RT" \
+	's/ \&\& !IS_ENABLED(CONFIG_PREEMPT_RT)//'
 try "makes the padding too short" \
 	's/\.size = end - pos/.size = end - pos - 8/'
 try "leaves the end of the padding where it was in a backward buffer" \

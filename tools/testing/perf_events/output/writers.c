@@ -17,6 +17,7 @@ __thread int preempt_count;
 bool tick_stopped = true;
 bool cpu_nohz_full;
 bool cpu_offline;
+bool preempt_rt;
 unsigned long jiffies;
 
 /* The writer of each word of the buffer at this moment: 0, or its number plus one. */
