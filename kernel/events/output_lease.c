@@ -31,13 +31,14 @@
  *
  * How large a lease is depends on how much the CPU wrote in the last ticks: a quarter. A
  * CPU that writes little has none, and its records are published at once. Nor has one
- * whose tick is stopped.
+ * that may have no further tick.
  */
+#include <linux/cpumask.h>
 #include <linux/irq_work.h>
 #include <linux/jiffies.h>
 #include <linux/perf_event.h>
 #include <linux/percpu.h>
-#include <linux/preempt.h>
+#include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/tick.h>
 
@@ -52,6 +53,18 @@ struct lease_padding {
 	struct perf_event_header	header;
 	u64				lost;
 };
+
+/*
+ * Will a tick of this CPU close a lease? A CPU that is idle, or runs a task without the
+ * tick, looks for work of the tick before it stops it. An NMI that came in between would
+ * open a lease for long. So would a CPU on its way offline, which has run that work.
+ */
+static bool lease_has_tick(void)
+{
+	int cpu = smp_processor_id();
+
+	return !is_idle_task(current) && !tick_nohz_full_cpu(cpu) && cpu_online(cpu);
+}
 
 /* Count what this CPU writes, and say how large a lease it should have. */
 static unsigned int lease_want(struct perf_output_shared *sh, struct shared_lease *lease,
@@ -69,7 +82,7 @@ static unsigned int lease_want(struct perf_output_shared *sh, struct shared_leas
 	WRITE_ONCE(lease->written, written);
 
 	before = READ_ONCE(lease->before);
-	if (tick_nohz_tick_stopped())
+	if (!lease_has_tick())
 		return 0;
 
 	return min(max(written, before) / 4 & -8U, sh->lease_max);
@@ -121,15 +134,19 @@ static void lease_pad(struct perf_buffer *rb, struct shared_lease *lease, unsign
 		*shared_at(rb, address + i) = *(u64 *)((void *)&padding + i);
 }
 
-/* Commit what is in no record that is in flight: L2. */
+/*
+ * Commit what is in no record that is in flight: L2. A flush that finds no lease doesn't
+ * wait for this CPU, so it is published by then.
+ */
 static void lease_end(struct perf_buffer *rb, struct shared_lease *lease, unsigned long pos,
 		      unsigned long committed)
 {
 	lease_pad(rb, lease, pos);
 	shared_commit_bytes(rb->shared, lease->start + lease->size,
 			    lease->size - (pos - committed));
-	local_set(&lease->pos, LEASE_NONE);
 	shared_publish(rb);
+	smp_mb();	/* with lease_close_all(), after it has looked */
+	local_set(&lease->pos, LEASE_NONE);
 }
 
 /**
@@ -172,9 +189,9 @@ static bool lease_open(struct perf_buffer *rb, struct perf_event *event,
 	if (local_cmpxchg(&lease->pos, LEASE_NONE, LEASE_BUSY) != LEASE_NONE)
 		return false;
 
-	/* Either this sees a flush, or the flush sees LEASE_BUSY. */
-	smp_mb();	/* with perf_output_flush_shared() */
-	if (atomic_read(&sh->flushing))
+	/* Either this sees a flush or a pause, or those see LEASE_BUSY. */
+	smp_mb();	/* with lease_close_all() */
+	if (atomic_read(&sh->flushing) || READ_ONCE(sh->paused))
 		goto none;
 
 	size = shared_reserve_in_block(rb, size, least, &start);
@@ -229,14 +246,12 @@ bool lease_renew(struct perf_buffer *rb, struct perf_event *event,
 	return true;
 }
 
-/* At the first tick after it was opened, or as its CPU goes offline */
+/* At the first tick after it was opened, or as its CPU goes offline; an interrupt */
 static void lease_tick(struct irq_work *work)
 {
 	struct shared_lease *lease = container_of(work, struct shared_lease, work);
 
-	preempt_disable();
 	lease_close(lease->sh->rb);
-	preempt_enable();
 }
 
 static void lease_close_here(void *rb)
@@ -252,11 +267,28 @@ static bool lease_is_open(int cpu, void *rb)
 }
 
 /**
- * perf_output_flush_shared - publish what was written before, whoever holds a lease
+ * lease_close_all - close the leases of all CPUs
  * @rb: shared buffer
  *
  * No CPU opens a lease meanwhile. So all that is in flight then are records, and the last
  * of their writers publishes.
+ *
+ * Context: interrupts are enabled.
+ */
+void lease_close_all(struct perf_buffer *rb)
+{
+	struct perf_output_shared *sh = rb->shared;
+
+	atomic_inc(&sh->flushing);
+	smp_mb__after_atomic();	/* with lease_open() */
+	on_each_cpu_cond(lease_is_open, lease_close_here, rb, true);
+	smp_mb__before_atomic();	/* with lease_end() */
+	atomic_dec(&sh->flushing);
+}
+
+/**
+ * perf_output_flush_shared - publish what was written before, whoever holds a lease
+ * @rb: shared buffer
  *
  * Context: interrupts are enabled.
  */
@@ -266,14 +298,11 @@ void perf_output_flush_shared(struct perf_buffer *rb)
 	unsigned long reserved = atomic_long_read(&sh->reserved);
 
 	/* Many events may be polled for one buffer. Who opens a lease reserves it. */
-	if (reserved == READ_ONCE(sh->flushed))
+	if (reserved == smp_load_acquire(&sh->flushed))	/* with the store below */
 		return;
 
-	atomic_inc(&sh->flushing);
-	smp_mb__after_atomic();	/* with lease_open() */
-	on_each_cpu_cond(lease_is_open, lease_close_here, rb, true);
-	atomic_dec(&sh->flushing);
-	WRITE_ONCE(sh->flushed, reserved);
+	lease_close_all(rb);
+	smp_store_release(&sh->flushed, reserved);	/* behind what is published */
 }
 
 /**
@@ -281,6 +310,8 @@ void perf_output_flush_shared(struct perf_buffer *rb)
  * @sh: new state of a shared buffer
  *
  * All leases together take an eighth of the buffer at most, and a quarter of the watermark.
+ * On PREEMPT_RT there are none: the work of a tick is done by a thread there, which busy
+ * tasks of a higher priority can hold up for long.
  *
  * Context: sleeps.
  * Return: 0, -ENOMEM.
@@ -295,7 +326,8 @@ int lease_init(struct perf_output_shared *sh)
 		return -ENOMEM;
 
 	most = min_t(unsigned long, most / 4 / num_possible_cpus(), LEASE_MAX);
-	sh->lease_max = most < LEASE_MIN ? 0 : most & -8UL;
+	if (most >= LEASE_MIN && !IS_ENABLED(CONFIG_PREEMPT_RT))
+		sh->lease_max = most & -8UL;
 
 	for_each_possible_cpu(cpu) {
 		struct shared_lease *lease = per_cpu_ptr(sh->leases, cpu);

@@ -743,5 +743,5 @@ void perf_output_pause_shared(struct perf_buffer *rb, bool pause)
 {
 	WRITE_ONCE(rb->shared->paused, pause);
 	if (pause)
-		perf_output_flush_shared(rb);
+		lease_close_all(rb);
 }

@@ -174,6 +174,7 @@ void lease_exit(struct perf_output_shared *sh);
 bool lease_renew(struct perf_buffer *rb, struct perf_event *event,
 		 struct perf_sample_data *data, unsigned int size);
 void lease_close(struct perf_buffer *rb);
+void lease_close_all(struct perf_buffer *rb);
 
 /* As local_try_cmpxchg(), which not all bases have. */
 static __always_inline bool lease_cmpxchg(local_t *v, long *old, long new)

@@ -2,6 +2,9 @@
 /* Leases of one CPU: what each context finds, whatever interrupts it and where. */
 #include <stdlib.h>
 
+#include <linux/cpumask.h>
+#include <linux/tick.h>
+
 #include "../../../../kernel/events/output_shared.h"
 #include "output_test.h"
 
@@ -44,6 +47,16 @@ static bool warm_up(void)
 	return false;
 }
 
+/* The CPU may have no further tick. */
+static const struct {
+	const char	*what;
+	bool		*cpu_is;
+} tickless[] = {
+	{ "while a CPU is idle", &tick_stopped },
+	{ "on a CPU that runs tasks without a tick", &cpu_nohz_full },
+	{ "on a CPU on its way offline", &cpu_offline },
+};
+
 static void test_rate(void)
 {
 	bool ok;
@@ -65,10 +78,20 @@ static void test_rate(void)
 	tap_result(ok && !reader.leases, "a CPU that writes little gets none");
 	end();
 
+	for (unsigned int i = 0; i < ARRAY_SIZE(tickless); i++) {
+		begin(false);
+		*tickless[i].cpu_is = true;
+		ok = !warm_up();
+		*tickless[i].cpu_is = false;
+		tap_result(ok && warm_up(), "%s there is no lease", tickless[i].what);
+		end();
+	}
+
+	preempt_rt = true;
 	begin(false);
-	tick_stopped = true;
-	tap_result(!warm_up(), "without a tick there is no lease");
+	tap_result(!warm_up(), "on PREEMPT_RT there is no lease");
 	end();
+	preempt_rt = false;
 
 	begin(false);
 	ok = warm_up();
@@ -222,12 +245,70 @@ static void test_interrupted(bool backward)
 	}
 }
 
-/* Interrupts write during a flush, before any of its accesses. */
+static void pause_only(void)
+{
+	rb_toggle_paused(buffer, true);
+}
+
+/* Once output is paused, a record that has begun before may end, but opens no lease. */
+static void test_pause_anywhere(void)
+{
+	unsigned int hits = 0;
+	bool ok = true;
+
+	begin(false);
+	event = pause_only;
+	for (int i = 0; i < 4000; i++) {
+		write_some();
+		perf_output_flush_shared(buffer);
+		accesses_left = i % 60;
+		this_cpu->step = interrupt_here;
+		write_record();
+		this_cpu->step = NULL;
+		hits += accesses_left < 0;
+		ok &= accesses_left >= 0 || !has_lease();
+		rb_toggle_paused(buffer, false);
+		read_all(&reader);
+	}
+	tap_result(ok && !reader.error && !writer_error && !audit(&reader) && hits > 1000,
+		   "a pause anywhere: no lease is open after it");
+	end();
+}
+
+static bool late;
+
+/* What a flush on another CPU finds, which doesn't wait for this CPU without a lease */
+static void look_for_lease(void)
+{
+	if (this_cpu_ptr(buffer->shared->leases)->pos.counter == LEASE_NONE)
+		late |= published() < this_cpu->end;
+}
+
+/* The tick closes a lease. A flush either waits for it, or what was in it is published. */
+static void test_flush_at_tick(void)
+{
+	bool ok = true;
+
+	late = false;
+	begin(false);
+	for (int i = 0; i < 100; i++) {
+		ok &= warm_up() && published() < this_cpu->end;
+		this_cpu->step = look_for_lease;
+		tick();
+		this_cpu->step = NULL;
+		read_all(&reader);
+	}
+	tap_result(ok && !late && !reader.error && !writer_error,
+		   "a flush waits for the tick that closes a lease");
+	end();
+}
+
+/* Interrupts write during a flush, before the chosen one of its accesses. */
 static void write_in_flush(void)
 {
 	void (*step)(void) = this_cpu->step;
 
-	if (!buffer->shared->flushing.counter)
+	if (!buffer->shared->flushing.counter || accesses_left--)
 		return;
 
 	this_cpu->step = NULL;
@@ -244,6 +325,7 @@ static void write_in_flush(void)
 static void test_flush(void)
 {
 	struct perf_output_handle held;
+	unsigned int hits = 0;
 	bool ok = true;
 
 	begin(false);
@@ -255,23 +337,25 @@ static void test_flush(void)
 		ok &= write_begin(&held, RECORD_MIN);
 		tick_stopped = false;
 		write_some();
+		accesses_left = i % 20;
 		this_cpu->step = write_in_flush;
 		perf_output_flush_shared(buffer);
 		this_cpu->step = NULL;
+		hits += accesses_left < 0;
 		ok &= published() <= held.shared_start;
 		write_body(&held, LEVELS, i + 1, RECORD_MIN);
 		ok &= published() >= this_cpu->end;
 		read_all(&reader);
 	}
-	tap_result(ok && !reader.error && !writer_error && reader.leases > 100,
+	tap_result(ok && !reader.error && !writer_error && reader.leases > 100 && hits > 50,
 		   "a flush, and a record that is in flight: %s",
 		   writer_error ?: reader.error ?: "no lease is opened");
 	end();
 }
 
 /*
- * A lease that ends with its block is published when it is closed, although a record that
- * follows is in flight.
+ * A lease that ends with its block is published when it is closed, although a record of
+ * another CPU that follows is in flight.
  */
 static void test_end_of_block(void)
 {
@@ -281,7 +365,7 @@ static void test_end_of_block(void)
 	bool ok = true;
 
 	begin(false);
-	for (int i = 0; i < 20000 && blocks < 100; i++) {
+	for (int i = 0; i < 20000 && blocks < 50; i++) {
 		struct shared_lease *lease = this_cpu_ptr(buffer->shared->leases);
 
 		write_record();
@@ -289,14 +373,16 @@ static void test_end_of_block(void)
 		lease_end = lease->start + lease->size;
 		if (!has_lease() || lease_end % buffer->shared->block_size)
 			continue;
-		this_cpu->attempts[0]++;
-		tick_stopped = true;
-		ok &= write_begin(&held, lease->size);
-		tick_stopped = false;
+		this_cpu = &cpus[1];
+		ok &= write_begin(&held, RECORD_MIN);
+		this_cpu = &cpus[0];
+		tick();
 		ok &= published() == lease_end;
-		write_body(&held, LEVELS, ++blocks, lease->size);
+		this_cpu = &cpus[1];
+		write_body(&held, LEVELS, ++blocks, RECORD_MIN);
+		this_cpu = &cpus[0];
 	}
-	tap_result(ok && blocks == 100 && !writer_error,
+	tap_result(ok && blocks == 50 && !writer_error,
 		   "a lease that ends with its block is published with it");
 	end();
 }
@@ -307,6 +393,8 @@ void lease_tests(void)
 	test_closes();
 	test_interrupted(false);
 	test_interrupted(true);
+	test_pause_anywhere();
+	test_flush_at_tick();
 	test_flush();
 	test_end_of_block();
 }

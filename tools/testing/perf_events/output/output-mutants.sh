@@ -103,7 +103,7 @@ try "commits a record of a closed lease twice" \
 try "does not ask who opens or closes a lease to close it" \
 	's/to = pos == LEASE_BUSY ? .*/{ if (pos == LEASE_BUSY) return; to = LEASE_BUSY; }/'
 try "opens leases during a flush" \
-	's/if (atomic_read(&sh->flushing))/if (0)/'
+	's/if (atomic_read(&sh->flushing) ||/if (/'
 try "fills a lease below what was written outside it" \
 	'/^static noinline bool shared_reserve_anew/,/^}/s/lease_close(rb);//'
 try "commits to whatever lease there is" \
@@ -112,8 +112,14 @@ try "leaves a lease open at the tick" \
 	's/irq_work_queue(&lease->work);//'
 try "leases to CPUs that write little" \
 	's/max(written, before) \/ 4/max(written, before) * 64/'
-try "leases to CPUs without a tick" \
-	's/if (tick_nohz_tick_stopped())/if (0)/'
+try "leases to idle CPUs, whose tick may be stopped" \
+	's/return !is_idle_task(current) \&\& /return /'
+try "leases to CPUs that run tasks without a tick" \
+	's/ \&\& !tick_nohz_full_cpu(cpu)//'
+try "leases to CPUs that go offline" \
+	's/ \&\& cpu_online(cpu)//'
+try "leases on PREEMPT_RT" \
+	's/ \&\& !IS_ENABLED(CONFIG_PREEMPT_RT)//'
 try "makes the padding too short" \
 	's/\.size = end - pos/.size = end - pos - 8/'
 try "leaves the end of the padding where it was in a backward buffer" \
@@ -125,7 +131,13 @@ try "leases although a reader wants each sample" \
 try "leaves a lease open although a reader wants each sample" \
 	'/^void perf_output_end_shared/,/^}/s/lease_close(rb);//'
 try "does not publish before a pause" \
-	'/^void perf_output_pause_shared/,/^}/s/perf_output_flush_shared(rb);/(void)rb;/'
+	'/^void perf_output_pause_shared/,/^}/s/lease_close_all(rb);/(void)rb;/'
+try "opens a lease after a pause" \
+	's/ || READ_ONCE(sh->paused))/)/'
+try "does not look for leases at a pause because nothing was written since the last flush" \
+	'/^void perf_output_pause_shared/,/^}/s/lease_close_all(rb);/perf_output_flush_shared(rb);/'
+try "takes a lease for closed before its records are published" \
+	'/^static void lease_end/,/^}/s/shared_publish(rb);/local_set(\&lease->pos, LEASE_NONE); &/'
 try "does not say where a block ends that a lease ends" \
 	'/^void shared_commit_bytes/,/^}/s/WRITE_ONCE(block->cut, end);/(void)block;/'
 

@@ -47,18 +47,19 @@ expect correct "a lease: a task, an NMI, a flush, and a writer without a lease" 
 	output_lease
 expect correct "a lease, and two records of the task" output_lease -DTASK=2 -DOTHER=0
 expect correct "a lease, and two NMIs" output_lease -DNMIS=2 -DOTHER=0
+expect correct "a lease, and a tick beside the flush" output_lease -DTICKS=1 -DOTHER=0
 
 while read -r mutant options what; do
 	# shellcheck disable=SC2086 # several options
 	expect refuted "mutant: $what" output_lease -DMUTANT_"$mutant" ${options//,/ }
 done <<-END_OF_MUTANTS
 	COMMIT_ALL -DTASK=1 commits a record of a closed lease twice
-	NEVER_ASKS -DTASK=1 does not ask who opens or closes a lease to close it
-	READS_EARLY -DTASK=1 reads what is committed before the lease is closed
+	NEVER_ASKS -DNMIS=2,-DOTHER=0 does not ask who opens or closes a lease to close it
 	FLUSH_UNSEEN -DTASK=1 looks for a flush before others can see the lease
-	OPEN_FIRST -DTASK=1 opens a lease before what is committed in it is known
+	OPEN_FIRST -DOTHER=0 opens a lease before what is committed in it is known
 	KEEPS_LEASE -DTASK=2,-DOTHER=0 fills a lease below what was written outside it
-	ANY_LEASE -DTASK=1 commits to whatever lease there is
+	NONE_FIRST -DTICKS=1,-DOTHER=0,-DNMIS=0 has no lease before its records are published
+	ANY_LEASE -DOTHER=0 commits to whatever lease there is
 END_OF_MUTANTS
 
 expect refuted "lock of one CPU, two buffers" owner_lock

@@ -2,8 +2,8 @@
 /*
  * kernel/events/output_lease.c: the lease of CPU 0, access by access.
  *
- * On CPU 0 a task writes. It stands still while an interrupt, sent by a flush, or an NMI
- * runs; an NMI interrupts the interrupt, too. CPU 1 writes records outside leases, and a
+ * On CPU 0 a task writes. It stands still while an interrupt, the tick or sent by a flush,
+ * or an NMI runs; an NMI interrupts the interrupt, too. CPU 1 writes records outside leases, and a
  * reader flushes. There is one block, and each record is one word.
  *
  * Claimed:
@@ -20,6 +20,9 @@
 #endif
 #ifndef NMIS
 #define NMIS	1	/* of NMIs */
+#endif
+#ifndef TICKS
+#define TICKS	0	/* while they write; there is one at the end */
 #endif
 #ifndef OTHER
 #define OTHER	1	/* of CPU 1 */
@@ -81,8 +84,13 @@ inline end_lease(from, part)
 #else
 	committed = committed + LEASE - (part);
 #endif
+#ifdef MUTANT_NONE_FIRST
 	lease_pos = NONE;
 	publish()
+#else
+	publish();
+	lease_pos = NONE
+#endif
 }
 
 inline close_lease()
@@ -102,18 +110,13 @@ inline close_lease()
 		}
 #endif
 	:: p < NONE ->
-#ifdef MUTANT_READS_EARLY
-		c = lease_committed;
-#endif
 		atomic {
 			if
 			:: lease_pos == p -> lease_pos = BUSY
 			:: else -> p = lease_pos; goto again
 			fi
 		}
-#ifndef MUTANT_READS_EARLY
 		c = lease_committed;
-#endif
 		lease_committed = NONE;
 		end_lease(p, p - c);
 		break;
@@ -288,7 +291,7 @@ proctype other()
 	done++
 }
 
-/* What a flush, and then the tick, run on CPU 0 */
+/* What a flush runs on CPU 0 */
 proctype interrupts() provided (!nmi)
 {
 	byte p, c, n;
@@ -298,6 +301,23 @@ proctype interrupts() provided (!nmi)
 	ipi = false
 }
 
+#if TICKS
+/* Comes whenever it likes. The interrupt of a flush waits for its end. */
+proctype tick() provided (!nmi)
+{
+	byte p, c, n, i;
+
+	do
+	:: i < TICKS ->
+		atomic { !ipi -> ipi = true };
+		close_lease();
+		atomic { ipi = false; i++ }
+	:: else -> break
+	od;
+	done++
+}
+#endif
+
 proctype flush()
 {
 	byte before;
@@ -305,7 +325,7 @@ proctype flush()
 	before = ended;
 	flushing++;
 	if
-	:: atomic { lease_pos != NONE -> ipi = true; run interrupts() };
+	:: atomic { lease_pos != NONE && !ipi -> ipi = true; run interrupts() };
 		!ipi
 	:: lease_pos == NONE
 	fi;
@@ -322,10 +342,13 @@ init
 		run task();
 		run nmis();
 		run other();
+#if TICKS
+		run tick();
+#endif
 		run flush()
 	}
-	done == 4;
-	close_lease();	/* the tick */
+	done == 4 + (TICKS > 0);
+	close_lease();	/* the last tick */
 	assert(committed == reserved);
 	assert(published == reserved);
 	assert(published >= ended)

@@ -81,7 +81,7 @@ extern unsigned long wakeups;	/* of the reader */
 extern unsigned long woken_at;	/* published position at the last wake-up */
 extern bool wakeups_wait;	/* irq_work is deferred until irq_work_sync() */
 
-extern bool tick_stopped;	/* so there are no leases */
+extern bool tick_stopped;	/* the CPUs are idle, so there are no leases */
 extern unsigned long jiffies;
 
 void tick(void);

@@ -15,6 +15,9 @@ bool memory_fails;
 long allocated;
 __thread int preempt_count;
 bool tick_stopped = true;
+bool cpu_nohz_full;
+bool cpu_offline;
+bool preempt_rt;
 unsigned long jiffies;
 
 /* The writer of each word of the buffer at this moment: 0, or its number plus one. */
@@ -179,7 +182,7 @@ void access_step(void)
 
 	if (cpu && cpu->step)
 		cpu->step();
-	if (cpu && cpu->call)
+	if (cpu && __atomic_load_n(&cpu->call, __ATOMIC_RELAXED))
 		take_call(cpu);
 	if (!cpu || !cpu->rate)
 		return;

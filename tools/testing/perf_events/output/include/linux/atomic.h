@@ -33,6 +33,7 @@ typedef struct { long counter; } local_t;
 #define smp_mb()								\
 	({ int one_ = 0; (void)atomic_at(, __atomic_exchange_n(&one_, 1, __ATOMIC_SEQ_CST)); })
 #define smp_mb__after_atomic()		smp_mb()
+#define smp_mb__before_atomic()		smp_mb()
 #define atomic_set_release(v, i)	store_at(&(v)->counter, i, __ATOMIC_RELEASE)
 #define atomic_cmpxchg_acquire(v, old, new)					\
 	({									\

@@ -8,6 +8,10 @@
 #include <linux/types.h>
 
 #define CONFIG_64BIT		1
+/* The test's. Weak: in other programs it is off. */
+extern bool preempt_rt __weak;
+#define CONFIG_PREEMPT_RT	(&preempt_rt && preempt_rt)
+#define IS_ENABLED(option)	(option)
 #define PAGE_SHIFT		12
 #define PAGE_SIZE		(1UL << PAGE_SHIFT)
 #define MAX_ORDER		11
