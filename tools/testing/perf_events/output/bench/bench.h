@@ -2,6 +2,7 @@
 #ifndef OUTPUT_BENCH_H
 #define OUTPUT_BENCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "ring.h"
@@ -29,6 +30,15 @@ void row(const char *what, const struct ring *series, const struct ring *referen
 	 const struct figures *figures, const char *unit, const char *how);
 
 uint64_t nanoseconds(int clock);
+
+/*
+ * This thread is a CPU from now on, if @ticks with a tick every 4 ms. What is written
+ * between these is written by that CPU; another thread may then write as the same.
+ */
+void cpus_init(void);
+void cpu_enter(unsigned int number, bool ticks);
+void cpu_leave(void);
+
 void record_fill(void *record, unsigned int size);
 
 void bench_one_writer(void);

@@ -87,6 +87,7 @@ int main(int argc, char **argv)
 			WRITER_ROUNDS);
 		return 1;
 	}
+	cpus_init();
 	if (!strcmp(which, "one") || !strcmp(which, "all"))
 		bench_one_writer();
 	if (!strcmp(which, "many") || !strcmp(which, "all"))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perf's buffers: the series' ring_buffer.c with output_shared.c, and, with STOCK
- * defined, the base's ring_buffer.c. Compiled with each, so the same code calls them.
+ * perf's buffers: the series' ring_buffer.c with output_shared.c and output_lease.c, and,
+ * with STOCK defined, the base's ring_buffer.c. Compiled with each, so the same code calls
+ * them.
  */
 #include <stdlib.h>
 
@@ -152,10 +153,19 @@ static void *create_shared(unsigned int writers, size_t bytes, unsigned int size
 	return ring;
 }
 
+/* poll() of an event */
+static void poll_shared(void *arg)
+{
+	struct perf_ring *ring = arg;
+
+	perf_output_flush_shared(ring->buffer[0]);
+}
+
 const struct ring shared_ring = {
 	.name	 = "one buffer",
 	.create	 = create_shared,
 	.write	 = write_record,
+	.poll	 = poll_shared,
 	.read	 = read_buffers,
 	.destroy = destroy,
 };

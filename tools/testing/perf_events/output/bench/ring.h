@@ -34,6 +34,7 @@ static inline void sink_take(struct sink *sink, const void *record, unsigned int
  * @name: in the table
  * @create: for so many writers, in so many bytes, for records of one size
  * @write: writer number @writer stores a record. Returns false if there is no room
+ * @poll: what a reader has to call before it sleeps and when it was woken; or NULL
  * @read: all that is there goes into the sink
  * @destroy: undoes @create
  *
@@ -44,9 +45,16 @@ struct ring {
 	void *(*create)(unsigned int writers, size_t bytes, unsigned int size);
 	bool (*write)(void *ring, unsigned int writer, const void *record,
 		      unsigned int size);
+	void (*poll)(void *ring);
 	void (*read)(void *ring, struct sink *sink);
 	void (*destroy)(void *ring);
 };
+
+static inline void ring_poll(const struct ring *ring, void *buffer)
+{
+	if (ring->poll)
+		ring->poll(buffer);
+}
 
 extern const struct ring stock_ring, private_ring, shared_ring, owner_ring;
 extern const struct ring rts_ring, wfcq_ring;

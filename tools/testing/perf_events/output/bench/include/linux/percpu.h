@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* As in a kernel, a CPU has a copy of everything at one distance from the first CPU's. */
+#ifndef _BENCH_LINUX_PERCPU_H
+#define _BENCH_LINUX_PERCPU_H
+
+#include <linux/slab.h>
+
+#define __percpu
+#define POSSIBLE_CPUS		8
+#define PERCPU_UNIT		PAGE_SIZE
+
+extern __thread unsigned long this_cpu_off __attribute__((tls_model("local-exec")));
+
+#define num_possible_cpus()	POSSIBLE_CPUS
+#define for_each_possible_cpu(cpu) for ((cpu) = 0; (cpu) < POSSIBLE_CPUS; (cpu)++)
+#define alloc_percpu(type)	((type *)kzalloc(POSSIBLE_CPUS * PERCPU_UNIT, GFP_KERNEL))
+#define free_percpu(p)		kfree(p)
+#define percpu_at(p, offset)	((__typeof__(p))((char *)(p) + (offset)))
+#define per_cpu_ptr(p, cpu)	percpu_at(p, (cpu) * PERCPU_UNIT)
+#define this_cpu_ptr(p)		percpu_at(p, this_cpu_off)
+
+#endif
