@@ -95,11 +95,6 @@ static void on_call(int signal)
 	__atomic_store_n(&call.done, true, __ATOMIC_RELEASE);
 }
 
-bool tick_nohz_tick_stopped(void)
-{
-	return false;
-}
-
 /* One caller at a time: there is one reader. */
 void on_each_cpu_cond(bool (*condition)(int cpu, void *info), void (*function)(void *info),
 		      void *info, bool wait)
