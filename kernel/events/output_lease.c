@@ -178,6 +178,16 @@ void lease_close(struct perf_buffer *rb)
 	lease_end(rb, lease, pos, committed);
 }
 
+/* Does a pause, or a flush, keep leases from beginning at @start? */
+static bool lease_is_barred(struct perf_output_shared *sh, unsigned long start)
+{
+	if (READ_ONCE(sh->paused))
+		return true;
+
+	return unlikely(atomic_read_acquire(&sh->flushing)) &&
+	       (long)(start - (unsigned long)atomic_long_read(&sh->barred)) < 0;
+}
+
 /* The lease is open from the last line on, or ends if it was asked for that meanwhile. */
 static bool lease_open(struct perf_buffer *rb, struct perf_event *event,
 		       struct perf_sample_data *data, unsigned int size, unsigned int least)
@@ -186,17 +196,18 @@ static bool lease_open(struct perf_buffer *rb, struct perf_event *event,
 	struct shared_lease *lease = this_cpu_ptr(sh->leases);
 	unsigned long start;
 
+	/* It would end at once. */
+	if (lease_is_barred(sh, atomic_long_read(&sh->reserved)))
+		return false;
+
 	if (local_cmpxchg(&lease->pos, LEASE_NONE, LEASE_BUSY) != LEASE_NONE)
 		return false;
 
-	/* Either this sees a flush or a pause, or those see LEASE_BUSY. */
-	smp_mb();	/* with lease_close_all() */
-	if (atomic_read(&sh->flushing) || READ_ONCE(sh->paused))
-		goto none;
-
 	size = shared_reserve_in_block(rb, size, least, &start);
-	if (!size)
-		goto none;
+	if (!size) {
+		local_set(&lease->pos, LEASE_NONE);
+		return false;
+	}
 
 	WRITE_ONCE(lease->start, start);
 	WRITE_ONCE(lease->size, size);
@@ -205,7 +216,12 @@ static bool lease_open(struct perf_buffer *rb, struct perf_event *event,
 	WRITE_ONCE(lease->room, start + size - sizeof(struct lease_padding) - lease->id_size);
 	local_set(&lease->committed, start);
 
-	if (local_cmpxchg(&lease->pos, LEASE_BUSY, start) != LEASE_BUSY) {
+	/*
+	 * Either this sees a flush or a pause, or those see LEASE_BUSY: D lies between both
+	 * here, a barrier in lease_close_all().
+	 */
+	if (lease_is_barred(sh, start) ||
+	    local_cmpxchg(&lease->pos, LEASE_BUSY, start) != LEASE_BUSY) {
 		local_set(&lease->committed, LEASE_NONE);
 		lease_end(rb, lease, start, start);
 		return false;
@@ -213,10 +229,6 @@ static bool lease_open(struct perf_buffer *rb, struct perf_event *event,
 
 	irq_work_queue(&lease->work);
 	return true;
-
-none:
-	local_set(&lease->pos, LEASE_NONE);
-	return false;
 }
 
 /**
@@ -270,25 +282,24 @@ static bool lease_is_open(int cpu, void *rb)
  * lease_close_all - close the leases of all CPUs
  * @rb: shared buffer
  *
- * No CPU opens a lease meanwhile. So all that is in flight then are records, and the last
- * of their writers publishes.
+ * The caller has said before which leases may not begin any more.
  *
  * Context: interrupts are enabled.
  */
 void lease_close_all(struct perf_buffer *rb)
 {
-	struct perf_output_shared *sh = rb->shared;
-
-	atomic_inc(&sh->flushing);
-	smp_mb__after_atomic();	/* with lease_open() */
+	smp_mb();	/* with lease_open() */
 	on_each_cpu_cond(lease_is_open, lease_close_here, rb, true);
-	smp_mb__before_atomic();	/* with lease_end() */
-	atomic_dec(&sh->flushing);
+	smp_mb();	/* with lease_end() */
 }
 
 /**
  * perf_output_flush_shared - publish what was written before, whoever holds a lease
  * @rb: shared buffer
+ *
+ * No lease begins meanwhile in the blocks that hold it. So all that is in flight there are
+ * records, and the last of their writers publishes. In further blocks leases go on, else a
+ * vCPU that is late to close its own would take theirs from all.
  *
  * Context: interrupts are enabled.
  */
@@ -301,7 +312,10 @@ void perf_output_flush_shared(struct perf_buffer *rb)
 	if (reserved == smp_load_acquire(&sh->flushed))	/* with the store below */
 		return;
 
+	shared_advance(&sh->barred, shared_block_start(sh, reserved + sh->block_size - 1));
+	atomic_inc(&sh->flushing);
 	lease_close_all(rb);
+	atomic_dec(&sh->flushing);
 	smp_store_release(&sh->flushed, reserved);	/* behind what is published */
 }
 

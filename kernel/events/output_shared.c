@@ -153,17 +153,6 @@
  */
 #define SHARED_EVENTS			(INT_MAX / 2)
 
-/* Raise @value to at least @to; if it is beyond @to already, leave it. */
-static void shared_advance(atomic_long_t *value, unsigned long to)
-{
-	unsigned long old = atomic_long_read(value);
-
-	do {
-		if ((long)(to - old) <= 0)
-			return;
-	} while (!atomic_long_try_cmpxchg(value, (long *)&old, to));
-}
-
 /*
  * Reserve
  */

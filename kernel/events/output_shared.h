@@ -73,8 +73,9 @@ struct shared_lease {
  * @rb: the buffer
  * @leases: of each CPU
  * @lost: records lost and not yet reported by a LOST record
- * @flushing: flushes that are under way; no CPU opens a lease meanwhile
- * @flushed: @reserved when the last flush began
+ * @flushing: flushes that are under way
+ * @barred: no lease begins below it meanwhile; beginning of a block
+ * @flushed: @reserved when the last flush that has ended began
  * @wakeup_work: wakes the readers that poll the buffer's events
  * @free_work: frees the buffer when @wakeup_work is done
  * @reserved: everything below is reserved or was written
@@ -104,6 +105,7 @@ struct perf_output_shared {
 	struct work_struct	free_work;
 	atomic_long_t		lost;
 	atomic_t		flushing;
+	atomic_long_t		barred;
 	unsigned long		flushed;
 
 	atomic_long_t		reserved ____cacheline_aligned_in_smp;
@@ -118,6 +120,17 @@ struct perf_output_shared {
 
 	struct shared_block	blocks[] ____cacheline_aligned_in_smp;
 };
+
+/* Raise @value to at least @to; if it is beyond @to already, leave it. */
+static inline void shared_advance(atomic_long_t *value, unsigned long to)
+{
+	unsigned long old = atomic_long_read(value);
+
+	do {
+		if ((long)(to - old) <= 0)
+			return;
+	} while (!atomic_long_try_cmpxchg(value, (long *)&old, to));
+}
 
 /* Convert a position to a head or tail of the control page, and back. */
 static inline unsigned long shared_flip(const struct perf_output_shared *sh,

@@ -102,8 +102,8 @@ try "commits a record of a closed lease twice" \
 	's/lease->size - (pos - committed)/lease->size/'
 try "does not ask who opens or closes a lease to close it" \
 	's/to = pos == LEASE_BUSY ? .*/{ if (pos == LEASE_BUSY) return; to = LEASE_BUSY; }/'
-try "opens leases during a flush" \
-	's/if (atomic_read(&sh->flushing) ||/if (/'
+try "opens leases where a flush bars them" \
+	'/^static bool lease_is_barred/,/^}/s/< 0/\&\& 0/'
 try "fills a lease below what was written outside it" \
 	'/^static noinline bool shared_reserve_anew/,/^}/s/lease_close(rb);//'
 try "commits to whatever lease there is" \

@@ -36,7 +36,7 @@
 
 /* Shared by all */
 byte reserved, committed, published;
-byte flushing;
+byte flushing;	/* which bars leases, as there is one block */
 
 /* The lease */
 byte lease_pos = NONE, lease_committed = NONE, lease_start;
@@ -139,13 +139,9 @@ inline open_lease()
 		:: else
 		fi
 	}
-#ifndef MUTANT_FLUSH_UNSEEN
-	c = flushing;
-#endif
 	if
 	:: p != NONE
-	:: p == NONE && c > 0 -> lease_pos = NONE
-	:: p == NONE && c == 0 ->
+	:: p == NONE ->
 		atomic { p = reserved; reserved = reserved + LEASE };
 		lease_start = p;
 #ifdef MUTANT_OPEN_FIRST
@@ -154,9 +150,12 @@ inline open_lease()
 		opened = true;
 #else
 		lease_committed = p;
+#ifndef MUTANT_FLUSH_UNSEEN
+		c = flushing;
+#endif
 		atomic {
 			if
-			:: lease_pos == BUSY -> lease_pos = p; opened = true
+			:: c == 0 && lease_pos == BUSY -> lease_pos = p; opened = true
 			:: else
 			fi
 		}

@@ -26,6 +26,7 @@ typedef struct { long counter; } local_t;
 						__ATOMIC_RELAXED))
 
 #define atomic_read(v)			load_at(&(v)->counter, __ATOMIC_RELAXED)
+#define atomic_read_acquire(v)		load_at(&(v)->counter, __ATOMIC_ACQUIRE)
 #define atomic_set(v, i)		store_at(&(v)->counter, i, __ATOMIC_RELAXED)
 #define atomic_inc(v)			((void)atomic_at(, __atomic_fetch_add(&(v)->counter, 1, __ATOMIC_RELAXED)))
 #define atomic_dec(v)			((void)atomic_at(, __atomic_fetch_sub(&(v)->counter, 1, __ATOMIC_RELAXED)))
