@@ -44,9 +44,9 @@
 
 #include "output_shared.h"
 
-/* A smaller one isn't worth its padding. A larger one has no further use. */
+/* A smaller one isn't worth its padding. A larger one is hardly cheaper. */
 #define LEASE_MIN	512
-#define LEASE_MAX	4096
+#define LEASE_MAX	8192
 
 /* A LOST_SAMPLES record, without what sample_id_all adds */
 struct lease_padding {

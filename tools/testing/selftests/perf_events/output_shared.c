@@ -26,7 +26,7 @@
 #define PAGES		16
 #define NR_WRITERS	6
 #define NR_EACH		2000
-#define LEASE_MAX	4096
+#define LEASE_MAX	8192
 
 PROGRAM_NEEDS(lacks_shared_output())
 
