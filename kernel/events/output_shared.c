@@ -232,22 +232,6 @@ unsigned int shared_reserve_in_block(struct perf_buffer *rb, unsigned int size,
 	return __shared_reserve(rb, size, least, start);
 }
 
-/* Set where perf_output_copy() stores the record. */
-void shared_locate(struct perf_output_handle *handle)
-{
-	struct perf_buffer *rb = handle->rb;
-	int shift = PAGE_SHIFT + page_order(rb);
-	unsigned long offset = handle->shared_start;
-
-	if (unlikely(rb->shared->backward))
-		offset = -(offset + handle->shared_size);
-
-	handle->page = (offset >> shift) & (rb->nr_pages - 1);
-	offset &= (1UL << shift) - 1;
-	handle->addr = rb->data_pages[handle->page] + offset;
-	handle->size = (1UL << shift) - offset;
-}
-
 /*
  * Losses
  */

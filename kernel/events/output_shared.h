@@ -176,9 +176,24 @@ static inline u64 *shared_at(struct perf_buffer *rb, unsigned long address)
 	return rb->data_pages[page] + (address & ((1UL << shift) - 1));
 }
 
+/* Set where perf_output_copy() stores the record. */
+static inline void shared_locate(struct perf_output_handle *handle)
+{
+	struct perf_buffer *rb = handle->rb;
+	int shift = PAGE_SHIFT + page_order(rb);
+	unsigned long offset = handle->shared_start;
+
+	if (unlikely(rb->shared->backward))
+		offset = -(offset + handle->shared_size);
+
+	handle->page = (offset >> shift) & (rb->nr_pages - 1);
+	offset &= (1UL << shift) - 1;
+	handle->addr = rb->data_pages[handle->page] + offset;
+	handle->size = (1UL << shift) - offset;
+}
+
 unsigned int shared_reserve_in_block(struct perf_buffer *rb, unsigned int size,
 				     unsigned int least, unsigned long *start);
-void shared_locate(struct perf_output_handle *handle);
 void shared_commit_bytes(struct perf_output_shared *sh, unsigned long end, unsigned int bytes);
 void shared_publish(struct perf_buffer *rb);
 
