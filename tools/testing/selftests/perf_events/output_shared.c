@@ -227,18 +227,18 @@ static long long data_head(const struct _test_data_shared *self)
 }
 
 /* After a tick, everything is published, although nobody asks for it. */
-TEST_F(shared, published_at_tick)
+TEST_F_TIMEOUT(shared, published_at_tick, STORM_TIMEOUT)
 {
 	long long at_end, at_tick;
-	struct tally t;
+	__u64 begin = clock_ns();
+	struct tally t = { .nr = 1 };
+	bool seen = false;
 	int late = 0;
 
+	t.pid[0] = gettid();
 	ASSERT_EQ(0, open_tree(self, 1024, RW));
 	ASSERT_EQ(0, perf_enable(self->fd));
-	memset(&t, 0, sizeof(t));
-	for (int round = 0; round < 20 && !t.error; round++) {
-		t.pid[0] = gettid();
-		t.nr = 1;
+	for (int round = 0; !storm_is_over(begin, seen); round++) {
 		for (int i = 0; i < NR_EACH; i++)
 			write_name(round * NR_EACH + i);
 		at_end = data_head(self);
@@ -246,47 +246,51 @@ TEST_F(shared, published_at_tick)
 		at_tick = data_head(self);
 		late += at_tick > at_end;
 		output_flush(&self->out);
-		EXPECT_EQ(at_tick, data_head(self));
+		ASSERT_EQ(at_tick, data_head(self));
 		tally_read(&t, self);
+		ASSERT_EQ(NULL, t.error) TH_LOG("%s", t.error);
+		ASSERT_EQ((round + 1) * NR_EACH, t.records[0]);
+		seen = round >= 5 && late > 2 && self->out.leases > 20;
 	}
-	ASSERT_EQ(NULL, t.error) TH_LOG("%s", t.error);
-	EXPECT_EQ(20 * NR_EACH, t.records[0]);
-	EXPECT_EQ(0, t.gaps[0]);
-	/* It was worth the wait. */
-	EXPECT_LT(0, late);
-	EXPECT_LT(20, (int)self->out.leases);
+	if (storm_was_short(seen))
+		SKIP(return, "too slow for leases");
+	EXPECT_TRUE(seen);
 }
 
 /*
  * poll() publishes what was written before, while the writers go on. A record that is
  * being written just then delays that until it ends.
  */
-TEST_F(shared, published_by_poll)
+TEST_F_TIMEOUT(shared, published_by_poll, STORM_TIMEOUT)
 {
-	__u64 end = clock_ns() + 5000000000ULL;
+	__u64 begin = clock_ns();
+	bool seen = false;
 	struct tally t;
-	int rounds = 0;
-	long wanted;
 
 	ASSERT_EQ(0, open_tree(self, 1024, RW));
 	ASSERT_EQ(0, start_writers(self, self->nr_cpus < 3 ? self->nr_cpus : 3, 0));
 	tally_init(&t, self);
 	ASSERT_EQ(0, perf_enable(self->fd));
 	let_go(self);
-	for (; rounds < 200 && clock_ns() < end && !t.error; rounds++) {
-		int slot = rounds % self->nr_pids, tries = 0;
+	for (int round = 0; !storm_is_over(begin, seen); round++) {
+		int slot = round % self->nr_pids, tries = 0;
+		long wanted;
 
+		/* Time for leases */
+		usleep(20000);
 		wanted = __atomic_load_n(&self->writers->written[slot], __ATOMIC_ACQUIRE);
 		do {
 			output_flush(&self->out);
 			tally_read(&t, self);
-		} while (!t.error && t.next[slot] < wanted && ++tries < 1000);
-		EXPECT_LE(wanted, t.next[slot]) TH_LOG("round %d", rounds);
+			ASSERT_EQ(NULL, t.error) TH_LOG("%s", t.error);
+		} while (t.next[slot] < wanted && ++tries < 1000);
+		ASSERT_LE(wanted, t.next[slot]) TH_LOG("round %d", round);
+		seen = round >= 30 && self->out.leases > 20;
 	}
-	EXPECT_EQ(0, end_writers(self));
-	ASSERT_EQ(NULL, t.error) TH_LOG("%s", t.error);
-	EXPECT_LT(2, rounds);
-	EXPECT_LT(2, (int)self->out.leases);
+	ASSERT_EQ(0, end_writers(self));
+	if (storm_was_short(seen))
+		SKIP(return, "too slow for leases");
+	EXPECT_TRUE(seen);
 }
 
 /* A reader that wants each sample gets it at once: there are no leases. */
