@@ -305,6 +305,13 @@ static void test_flush_at_tick(void)
 
 static unsigned long flush_from;
 
+/* Less than a block */
+static void write_few(void)
+{
+	for (int i = 0; i < 3; i++)
+		write_record();
+}
+
 /* Interrupts write during a flush, before the chosen one of its accesses. */
 static void write_in_flush(void)
 {
@@ -315,7 +322,7 @@ static void write_in_flush(void)
 
 	this_cpu->step = NULL;
 	this_cpu->depth++;
-	write_some();
+	write_few();
 	this_cpu->depth--;
 	this_cpu->step = step;
 }
@@ -332,13 +339,16 @@ static void test_flush(void)
 
 	begin(false);
 	for (int i = 0; i < 100; i++) {
+		/* A CPU that wrote nothing for a tick gets a small lease, within a block. */
+		tick();
+		tick();
 		ok &= warm_up();
 		tick();
 		this_cpu->attempts[0]++;
 		tick_stopped = true;
 		ok &= write_begin(&held, RECORD_MIN);
 		tick_stopped = false;
-		write_some();
+		write_few();
 		accesses_left = i % 20;
 		flush_from = this_cpu->end;
 		this_cpu->step = write_in_flush;
