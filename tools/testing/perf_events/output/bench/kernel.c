@@ -48,7 +48,7 @@ static struct {
  * Interrupts
  */
 
-/* What a lazy irq_work costs its CPU until the next tick: an exchange, and one more if it is new. */
+/* A lazy irq_work costs its CPU an exchange until the next tick, and one more if it is new. */
 void irq_work_queue(struct irq_work *work)
 {
 	/* Somebody would be woken. */
