@@ -308,7 +308,7 @@ void perf_output_flush_shared(struct perf_buffer *rb)
 	struct perf_output_shared *sh = rb->shared;
 	unsigned long reserved = atomic_long_read(&sh->reserved);
 
-	/* Many events may be polled for one buffer. Who opens a lease reserves it. */
+	/* Who opens a lease reserves it. */
 	if (reserved == smp_load_acquire(&sh->flushed))	/* with the store below */
 		return;
 

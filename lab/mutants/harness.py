@@ -160,7 +160,8 @@ TARGETS = [
     Target("aux_action", ["kernel/events/aux_action.c", "kernel/events/aux_level.c"],
            HARNESS + "/aux_action", ["aux_action_test", "aux_action_tsan"],
            ["include/linux/perf_aux_action.h"]),
-    Target("output_shared", ["kernel/events/output_shared.c"], HARNESS + "/output",
+    Target("output_shared", [f"kernel/events/output_{name}" for name in
+                             ("shared.c", "shared.h", "lease.c")], HARNESS + "/output",
            ["output_test", "output_test_tsan"],
            ["kernel/events/ring_buffer.c", "kernel/events/internal.h"]),
     Target("sideband", SIDEBAND, HARNESS + "/sideband",

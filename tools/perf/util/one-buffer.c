@@ -153,7 +153,7 @@ void evlist__publish_one_buffer(struct evlist *evlist)
 	if (!evlist->core.one_buffer)
 		return;
 
-	/* Each direction has its buffer. For one that was polled before, this is quick. */
+	/* Each direction has its buffer, mapped with one of these. */
 	evlist__for_each_entry(evlist, evsel) {
 		struct pollfd pollfd = { .events = POLLIN };
 

@@ -54,7 +54,7 @@ bool evlist__round_is_due(struct evlist *evlist, struct one_buffer_rounds *round
 
 /*
  * Let the kernel publish all that was written to the one buffer, for a complete read. A
- * CPU that writes much does so at its next tick, or if the reader calls poll().
+ * CPU that writes much does so at its next tick, or if the reader polls the mapped event.
  */
 void evlist__publish_one_buffer(struct evlist *evlist);
 
