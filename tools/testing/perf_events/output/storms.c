@@ -341,7 +341,7 @@ static const struct storm storms[] = {
 	{ .name = "4 CPUs, leases and flushes", .cpus = 4, .pages = 64, .rate = 64, .span = 10,
 	  .leases = true, .flush = true, .records = 10000, .rounds = 50 },
 	{ .name = "4 CPUs, leases, signals", .cpus = 4, .pages = 64, .rate = 256, .span = 20,
-	  .leases = true, .signals = true, .records = 10000, .rounds = 40 },
+	  .leases = true, .signals = true, .records = 5000, .rounds = 40 },
 	{ .name = "4 CPUs, leases, overwrite, backward", .cpus = 4, .pages = 64, .rate = 64,
 	  .span = 10, .leases = true, .overwrite = true, .backward = true, .records = 10000,
 	  .rounds = 50 },
