@@ -285,7 +285,7 @@ TEST_F_TIMEOUT(shared, published_by_poll, STORM_TIMEOUT)
 			ASSERT_EQ(NULL, t.error) TH_LOG("%s", t.error);
 		} while (t.next[slot] < wanted && ++tries < 1000);
 		ASSERT_LE(wanted, t.next[slot]) TH_LOG("round %d", round);
-		seen = round >= 30 && self->out.leases > 20;
+		seen = round >= 5 && self->out.leases > 20;
 	}
 	ASSERT_EQ(0, end_writers(self));
 	if (storm_was_short(seen))
