@@ -56,8 +56,9 @@ void tick(void)
 /* Run what another CPU has sent. */
 static void take_call(struct cpu *cpu)
 {
-	void (*call)(void *info) = __atomic_exchange_n(&cpu->call, NULL, __ATOMIC_ACQUIRE);
+	void (*call)(void *info);
 
+	call = __atomic_exchange_n(&cpu->call, NULL, __ATOMIC_ACQUIRE);
 	if (call) {
 		call(cpu->info);
 		__atomic_store_n(&cpu->info, NULL, __ATOMIC_RELEASE);
