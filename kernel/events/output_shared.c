@@ -13,6 +13,9 @@
  * delayed writer commits. The same holds in overwrite mode: the newest records, of
  * all CPUs, are lost there, where a private buffer would tear the delayed record.
  *
+ * A CPU that writes much reserves a lease, with room for many records, at a time: see
+ * output_lease.c. To what follows here a lease is one record of its CPU.
+ *
  * A buffer is shared from its mmap() on (attr.output_shared), or never.
  *
  * Positions
@@ -221,6 +224,7 @@ __shared_reserve(struct perf_buffer *rb, unsigned int size, unsigned int least,
 	}
 }
 
+/* Two copies, so that a record doesn't pay for what only a lease needs. */
 static bool shared_reserve(struct perf_buffer *rb, unsigned int size, unsigned long *start)
 {
 	return __shared_reserve(rb, size, 0, start);

@@ -312,19 +312,11 @@ static void write_few(void)
 		write_record();
 }
 
-/* Interrupts write during a flush, before the chosen one of its accesses. */
-static void write_in_flush(void)
+/* The interrupt comes at the chosen access of a flush. */
+static void interrupt_flush(void)
 {
-	void (*step)(void) = this_cpu->step;
-
-	if (!buffer->shared->flushing.counter || accesses_left--)
-		return;
-
-	this_cpu->step = NULL;
-	this_cpu->depth++;
-	write_few();
-	this_cpu->depth--;
-	this_cpu->step = step;
+	if (buffer->shared->flushing.counter)
+		interrupt_here();
 }
 
 /*
@@ -338,6 +330,7 @@ static void test_flush(void)
 	bool ok = true;
 
 	begin(false);
+	event = write_few;
 	for (int i = 0; i < 100; i++) {
 		/* A CPU that wrote nothing for a tick gets a small lease, within a block. */
 		tick();
@@ -351,7 +344,7 @@ static void test_flush(void)
 		write_few();
 		accesses_left = i % 20;
 		flush_from = this_cpu->end;
-		this_cpu->step = write_in_flush;
+		this_cpu->step = interrupt_flush;
 		perf_output_flush_shared(buffer);
 		this_cpu->step = NULL;
 		hits += accesses_left < 0;

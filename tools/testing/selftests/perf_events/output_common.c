@@ -249,14 +249,21 @@ static int next_of_any_type(struct output *out, struct out_record *rec, const ch
 	return 1;
 }
 
-int output_next(struct output *out, struct out_record *rec, const char **why)
+typedef int (*next_fn)(struct output *out, struct out_record *rec, const char **why);
+
+/* What is left of a lease is no record here. */
+static int next_of(struct output *out, struct out_record *rec, const char **why, next_fn next)
 {
 	int ret;
 
-	while ((ret = next_of_any_type(out, rec, why)) > 0 &&
-	       rec->type == PERF_RECORD_LOST_SAMPLES)
+	while ((ret = next(out, rec, why)) > 0 && rec->type == PERF_RECORD_LOST_SAMPLES)
 		out->leases++;
 	return ret;
+}
+
+int output_next(struct output *out, struct out_record *rec, const char **why)
+{
+	return next_of(out, rec, why, next_of_any_type);
 }
 
 void output_release(struct output *out)
@@ -288,12 +295,7 @@ static int next_backward_of_any_type(struct output *out, struct out_record *rec,
 
 int output_next_backward(struct output *out, struct out_record *rec, const char **why)
 {
-	int ret;
-
-	while ((ret = next_backward_of_any_type(out, rec, why)) > 0 &&
-	       rec->type == PERF_RECORD_LOST_SAMPLES)
-		out->leases++;
-	return ret;
+	return next_of(out, rec, why, next_backward_of_any_type);
 }
 
 /* --- Numbered writers --- */

@@ -226,6 +226,12 @@ static long long data_head(const struct _test_data_shared *self)
 	return __atomic_load_n(&self->out.page->data_head, __ATOMIC_ACQUIRE);
 }
 
+static void write_names(int first, int nr)
+{
+	for (int i = first; i < first + nr; i++)
+		write_name(i);
+}
+
 /* After a tick, everything is published, although nobody asks for it. */
 TEST_F_TIMEOUT(shared, published_at_tick, STORM_TIMEOUT)
 {
@@ -236,11 +242,12 @@ TEST_F_TIMEOUT(shared, published_at_tick, STORM_TIMEOUT)
 	int late = 0;
 
 	t.pid[0] = gettid();
+	/* The CPU that wakes this task up again has had its tick. */
+	ASSERT_EQ(0, pin_to_cpu(test_cpu(0)));
 	ASSERT_EQ(0, open_tree(self, 1024, RW));
 	ASSERT_EQ(0, perf_enable(self->fd));
 	for (int round = 0; !storm_is_over(begin, seen); round++) {
-		for (int i = 0; i < NR_EACH; i++)
-			write_name(round * NR_EACH + i);
+		write_names(round * NR_EACH, NR_EACH);
 		at_end = data_head(self);
 		usleep(100000);
 		at_tick = data_head(self);
@@ -251,6 +258,94 @@ TEST_F_TIMEOUT(shared, published_at_tick, STORM_TIMEOUT)
 		ASSERT_EQ(NULL, t.error) TH_LOG("%s", t.error);
 		ASSERT_EQ((round + 1) * NR_EACH, t.records[0]);
 		seen = round >= 5 && late > 2 && self->out.leases > 20;
+	}
+	if (storm_was_short(seen))
+		SKIP(return, "too slow for leases");
+	EXPECT_TRUE(seen);
+}
+
+/* poll() publishes everything at once: a tick would be too late for this reader. */
+TEST_F_TIMEOUT(shared, published_at_once, STORM_TIMEOUT)
+{
+	__u64 begin = clock_ns();
+	struct tally t = { .nr = 1 };
+	bool seen = false;
+	int late = 0;
+
+	t.pid[0] = gettid();
+	ASSERT_EQ(0, open_tree(self, 1024, RW));
+	ASSERT_EQ(0, perf_enable(self->fd));
+	for (int round = 0; !storm_is_over(begin, seen); round++) {
+		long long at_end;
+
+		write_names(round * NR_EACH, NR_EACH);
+		at_end = data_head(self);
+		output_flush(&self->out);
+		late += data_head(self) > at_end;
+		tally_read(&t, self);
+		ASSERT_EQ(NULL, t.error) TH_LOG("%s", t.error);
+		ASSERT_EQ((round + 1) * NR_EACH, t.records[0]);
+		seen = late > 10;
+	}
+	if (storm_was_short(seen))
+		SKIP(return, "too slow for leases");
+	EXPECT_TRUE(seen);
+}
+
+/* A child that writes names as soon as its event is enabled, and ends */
+static pid_t start_short_writer(int *go)
+{
+	int fd[2];
+	pid_t pid;
+	char byte;
+
+	if (pipe(fd))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		close(fd[1]);
+		if (!read(fd[0], &byte, 1))
+			write_names(0, NR_EACH);
+		_exit(0);
+	}
+	close(fd[0]);
+	*go = fd[1];
+	return pid;
+}
+
+/* So does poll() on the event of a task that has ended, which has nothing to wait for. */
+TEST_F_TIMEOUT(shared, published_after_exit, STORM_TIMEOUT)
+{
+	__u64 begin = clock_ns();
+	bool seen = false;
+	int late = 0, go;
+
+	for (int round = 0; !storm_is_over(begin, seen); round++) {
+		struct tally t = { .nr = 1 };
+		long long at_end;
+
+		t.pid[0] = start_short_writer(&go);
+		ASSERT_LT(0, t.pid[0]);
+		self->attr.inherit = 1;
+		self->fd = perf_open(&self->attr, t.pid[0], -1, -1);
+		ASSERT_LE(0, self->fd);
+		ASSERT_EQ(0, output_map(&self->out, self->fd, 1024, RW));
+		ASSERT_EQ(0, perf_enable(self->fd));
+		close(go);
+		ASSERT_EQ(0, end_writer(t.pid[0]));
+		at_end = data_head(self);
+		output_flush(&self->out);
+		late += data_head(self) > at_end;
+		while (output_next(&self->out, &self->rec, &self->why) > 0 &&
+		       self->rec.type == PERF_RECORD_COMM)
+			tally_add(&t, &self->rec);
+		ASSERT_EQ(NULL, t.error) TH_LOG("%s", t.error);
+		ASSERT_EQ(NR_EACH, t.records[0]);
+		ASSERT_EQ(PERF_RECORD_EXIT, self->rec.type);
+		output_unmap(&self->out);
+		close(self->fd);
+		self->fd = -1;
+		seen = late > 2;
 	}
 	if (storm_was_short(seen))
 		SKIP(return, "too slow for leases");
