@@ -264,7 +264,19 @@ TEST_F_TIMEOUT(shared, published_at_tick, STORM_TIMEOUT)
 	EXPECT_TRUE(seen);
 }
 
-/* poll() publishes everything at once: a tick would be too late for this reader. */
+/* Nobody writes. Does poll() publish everything, so that nothing is left for a tick? */
+static bool poll_publishes(struct _test_data_shared *self, int *late)
+{
+	long long before = data_head(self), after;
+
+	output_flush(&self->out);
+	after = data_head(self);
+	*late += after > before;
+	usleep(50000);
+	return data_head(self) == after;
+}
+
+/* poll() publishes everything at once. */
 TEST_F_TIMEOUT(shared, published_at_once, STORM_TIMEOUT)
 {
 	__u64 begin = clock_ns();
@@ -276,12 +288,8 @@ TEST_F_TIMEOUT(shared, published_at_once, STORM_TIMEOUT)
 	ASSERT_EQ(0, open_tree(self, 1024, RW));
 	ASSERT_EQ(0, perf_enable(self->fd));
 	for (int round = 0; !storm_is_over(begin, seen); round++) {
-		long long at_end;
-
 		write_names(round * NR_EACH, NR_EACH);
-		at_end = data_head(self);
-		output_flush(&self->out);
-		late += data_head(self) > at_end;
+		ASSERT_TRUE(poll_publishes(self, &late));
 		tally_read(&t, self);
 		ASSERT_EQ(NULL, t.error) TH_LOG("%s", t.error);
 		ASSERT_EQ((round + 1) * NR_EACH, t.records[0]);
@@ -322,7 +330,6 @@ TEST_F_TIMEOUT(shared, published_after_exit, STORM_TIMEOUT)
 
 	for (int round = 0; !storm_is_over(begin, seen); round++) {
 		struct tally t = { .nr = 1 };
-		long long at_end;
 
 		t.pid[0] = start_short_writer(&go);
 		ASSERT_LT(0, t.pid[0]);
@@ -333,9 +340,7 @@ TEST_F_TIMEOUT(shared, published_after_exit, STORM_TIMEOUT)
 		ASSERT_EQ(0, perf_enable(self->fd));
 		close(go);
 		ASSERT_EQ(0, end_writer(t.pid[0]));
-		at_end = data_head(self);
-		output_flush(&self->out);
-		late += data_head(self) > at_end;
+		ASSERT_TRUE(poll_publishes(self, &late));
 		while (output_next(&self->out, &self->rec, &self->why) > 0 &&
 		       self->rec.type == PERF_RECORD_COMM)
 			tally_add(&t, &self->rec);
