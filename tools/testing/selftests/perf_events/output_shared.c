@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,25 +301,63 @@ TEST_F_TIMEOUT(shared, published_at_once, STORM_TIMEOUT)
 	EXPECT_TRUE(seen);
 }
 
-/* A child that writes names as soon as its event is enabled, and ends */
+static int run_short_writer(void *arg)
+{
+	int *go = arg;
+	char byte;
+
+	close(go[1]);
+	if (!read(go[0], &byte, 1))
+		write_names(0, NR_EACH);
+	return 0;
+}
+
+/*
+ * A child that waits until @go is closed, writes names, and ends. It has no memory to free,
+ * so there is no tick in between.
+ */
 static pid_t start_short_writer(int *go)
 {
-	int fd[2];
+	static char stack[65536] __attribute__((aligned(16)));
+	static int fd[2];
 	pid_t pid;
-	char byte;
 
 	if (pipe(fd))
 		return -1;
-	pid = fork();
-	if (!pid) {
-		close(fd[1]);
-		if (!read(fd[0], &byte, 1))
-			write_names(0, NR_EACH);
-		_exit(0);
-	}
+	pid = clone(run_short_writer, stack + sizeof(stack), CLONE_VM | SIGCHLD, fd);
 	close(fd[0]);
 	*go = fd[1];
 	return pid;
+}
+
+/*
+ * Open an event of a new writer, which waits for @go. The buffer is mapped with it, or with
+ * an event of this task, to which it is redirected. Return the event.
+ */
+static int open_short_writer(struct _test_data_shared *self, bool redirected, pid_t *pid,
+			     int *go)
+{
+	int fd;
+
+	*pid = start_short_writer(go);
+	if (*pid < 0)
+		return -1;
+	self->attr.inherit = 1;
+	fd = perf_open(&self->attr, *pid, -1, -1);
+	self->fd = redirected ? perf_open(&self->attr, 0, -1, -1) : fd;
+	if (fd < 0 || self->fd < 0 || output_map(&self->out, self->fd, 1024, RW) ||
+	    (redirected && perf_set_output(fd, self->fd)))
+		return -1;
+	return perf_enable(fd) ? -1 : fd;
+}
+
+static void close_short_writer(struct _test_data_shared *self, int fd)
+{
+	output_unmap(&self->out);
+	if (fd != self->fd)
+		close(fd);
+	close(self->fd);
+	self->fd = -1;
 }
 
 /* So does poll() on the event of a task that has ended, which has nothing to wait for. */
@@ -331,13 +370,7 @@ TEST_F_TIMEOUT(shared, published_after_exit, STORM_TIMEOUT)
 	for (int round = 0; !storm_is_over(begin, seen); round++) {
 		struct tally t = { .nr = 1 };
 
-		t.pid[0] = start_short_writer(&go);
-		ASSERT_LT(0, t.pid[0]);
-		self->attr.inherit = 1;
-		self->fd = perf_open(&self->attr, t.pid[0], -1, -1);
-		ASSERT_LE(0, self->fd);
-		ASSERT_EQ(0, output_map(&self->out, self->fd, 1024, RW));
-		ASSERT_EQ(0, perf_enable(self->fd));
+		ASSERT_LE(0, open_short_writer(self, false, &t.pid[0], &go));
 		close(go);
 		ASSERT_EQ(0, end_writer(t.pid[0]));
 		ASSERT_TRUE(poll_publishes(self, &late));
@@ -347,10 +380,60 @@ TEST_F_TIMEOUT(shared, published_after_exit, STORM_TIMEOUT)
 		ASSERT_EQ(NULL, t.error) TH_LOG("%s", t.error);
 		ASSERT_EQ(NR_EACH, t.records[0]);
 		ASSERT_EQ(PERF_RECORD_EXIT, self->rec.type);
-		output_unmap(&self->out);
-		close(self->fd);
-		self->fd = -1;
+		close_short_writer(self, self->fd);
 		seen = late > 2;
+	}
+	if (storm_was_short(seen))
+		SKIP(return, "too slow for leases");
+	EXPECT_TRUE(seen);
+}
+
+/*
+ * poll() until it says that the event's tasks have ended, and make room meanwhile. Return
+ * data_head, and add to @late if the last poll() raised it.
+ */
+static long long poll_until_hangup(struct _test_data_shared *self, int fd, int *late)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+	long long before, after;
+
+	do {
+		before = data_head(self);
+		__atomic_store_n(&self->out.page->data_tail, before, __ATOMIC_RELEASE);
+		if (poll(&poll_fd, 1, 0) < 0)
+			return -1;
+		after = data_head(self);
+	} while (!(poll_fd.revents & POLLHUP));
+
+	*late += after > before;
+	return after;
+}
+
+/*
+ * Then all that they wrote is published, also by an event that is redirected: perf record
+ * unmaps a buffer that is empty by then.
+ */
+TEST_F_TIMEOUT(shared, published_at_hangup, STORM_TIMEOUT)
+{
+	__u64 begin = clock_ns();
+	int late[2] = { 0, 0 };
+	bool seen = false;
+	int fd, go;
+
+	for (int round = 0; !storm_is_over(begin, seen); round++) {
+		bool redirected = round % 2;
+		long long head;
+		pid_t pid;
+
+		fd = open_short_writer(self, redirected, &pid, &go);
+		ASSERT_LE(0, fd);
+		close(go);
+		head = poll_until_hangup(self, fd, &late[redirected]);
+		ASSERT_EQ(0, end_writer(pid));
+		output_flush(&self->out);
+		ASSERT_EQ(head, data_head(self)) TH_LOG("round %d", round);
+		close_short_writer(self, fd);
+		seen = round >= 300 && late[true] > 2;
 	}
 	if (storm_was_short(seen))
 		SKIP(return, "too slow for leases");
