@@ -8,16 +8,20 @@
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/prctl.h>
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
 #include <linux/time64.h>
+#include <internal/mmap.h>
 #include <perf/cpumap.h>
+#include <perf/mmap.h>
 #include <perf/threadmap.h>
 
 #include "callchain.h"
 #include "debug.h"
 #include "evlist.h"
 #include "evsel.h"
+#include "mmap.h"
 #include "one-buffer.h"
 #include "parse-events.h"
 #include "perf.h"
@@ -40,6 +44,13 @@ static int test__probe_result(struct test_suite *t __maybe_unused, int subtest _
 	return TEST_OK;
 }
 
+/* Does a round from @begin to @end end with a mark? */
+static bool is_marked(struct evlist *evlist, struct one_buffer_rounds *rounds, u64 begin, u64 end)
+{
+	evlist__begin_round(evlist, rounds, begin, false);
+	return evlist__end_round(evlist, rounds, end);
+}
+
 static int test__rounds(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
 {
 	struct evlist *evlist = evlist__new();
@@ -47,16 +58,18 @@ static int test__rounds(struct test_suite *t __maybe_unused, int subtest __maybe
 	u64 now = NSEC_PER_SEC;
 
 	TEST_ASSERT_VAL("evlist", evlist);
-	TEST_ASSERT_VAL("many buffers", evlist__round_is_due(evlist, &rounds, now));
-	TEST_ASSERT_VAL("many buffers, at once", evlist__round_is_due(evlist, &rounds, now));
+	TEST_ASSERT_VAL("many buffers", is_marked(evlist, &rounds, now, now));
+	TEST_ASSERT_VAL("many buffers, at once", is_marked(evlist, &rounds, now, now));
 
 	evlist->core.one_buffer = true;
-	TEST_ASSERT_VAL("at once", !evlist__round_is_due(evlist, &rounds, now));
+	TEST_ASSERT_VAL("one buffer", is_marked(evlist, &rounds, now, now));
+	TEST_ASSERT_VAL("both directions", !evlist__end_round(evlist, &rounds, now));
 	now += 99 * NSEC_PER_MSEC;
-	TEST_ASSERT_VAL("early", !evlist__round_is_due(evlist, &rounds, now));
+	TEST_ASSERT_VAL("early", !is_marked(evlist, &rounds, now, now + NSEC_PER_MSEC));
 	now += NSEC_PER_MSEC;
-	TEST_ASSERT_VAL("due", evlist__round_is_due(evlist, &rounds, now));
-	TEST_ASSERT_VAL("the next", !evlist__round_is_due(evlist, &rounds, now + 1));
+	TEST_ASSERT_VAL("due", is_marked(evlist, &rounds, now, now + NSEC_PER_MSEC));
+	now += 100 * NSEC_PER_MSEC;
+	TEST_ASSERT_VAL("the next", !is_marked(evlist, &rounds, now, now + NSEC_PER_MSEC));
 
 	evlist__delete(evlist);
 	return TEST_OK;
@@ -180,7 +193,7 @@ static int test__excluded(struct test_suite *t __maybe_unused, int subtest __may
 	return TEST_OK;
 }
 
-static int open_evlist(struct evlist *evlist, struct buffer_use *use)
+static int open_evlist(struct evlist *evlist, unsigned int pages, struct buffer_use *use)
 {
 	struct evsel *evsel;
 
@@ -188,36 +201,95 @@ static int open_evlist(struct evlist *evlist, struct buffer_use *use)
 		evsel->core.attr.disabled = 1;
 		evsel->core.attr.inherit = 1;
 		evsel->core.attr.output_shared = 1;
+		evsel->core.attr.comm = 1;
 		if (evsel__open(evsel, evsel->core.cpus, evsel->core.threads) < 0)
 			return -errno;
 	}
-	if (evlist__mmap(evlist, 1) < 0)
+	if (evlist__mmap(evlist, pages) < 0)
 		return -errno;
 	evlist__buffer_use(evlist, use);
 	return 0;
 }
 
-static int test__use(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
+/* An evlist of this thread, with one mapped buffer */
+static struct evlist *open_own(unsigned int pages, struct buffer_use *use)
 {
 	struct target target = { .default_per_cpu = true, .one_buffer = true };
-	struct buffer_use use;
 	struct evlist *evlist;
 	char tid[16];
 	int err;
 
-	if (one_buffer__kernel_support() != ONE_BUFFER_SUPPORTED)
-		return TEST_SKIP;
-
 	scnprintf(tid, sizeof(tid), "%d", getpid());
 	target.tid = tid;
 	evlist = new_evlist(&target);
-	TEST_ASSERT_VAL("evlist", evlist);
-	err = open_evlist(evlist, &use);
+	if (!evlist)
+		return NULL;
+	err = open_evlist(evlist, pages, use);
+	if (!err)
+		return evlist;
+
 	pr_debug("open: %d\n", err);
-	TEST_ASSERT_EQUAL("open", err, 0);
+	evlist__delete(evlist);
+	return NULL;
+}
+
+static int test__use(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
+{
+	struct buffer_use use;
+	struct evlist *evlist;
+
+	if (one_buffer__kernel_support() != ONE_BUFFER_SUPPORTED)
+		return TEST_SKIP;
+
+	evlist = open_own(1, &use);
+	TEST_ASSERT_VAL("open", evlist);
 	TEST_ASSERT_EQUAL("descriptors", use.descriptors, 2);
 	TEST_ASSERT_EQUAL("buffers", use.buffers, 1);
 	TEST_ASSERT_VAL("memory", use.bytes == 2ul * sysconf(_SC_PAGESIZE));
+	evlist__delete(evlist);
+	return TEST_OK;
+}
+
+/* In how many of @rounds rounds is something published at the beginning? */
+static int nr_published(struct evlist *evlist, int nr_rounds, bool due, bool complete)
+{
+	struct perf_mmap *map = &evlist->mmap[0].core;
+	char name[16];
+	int nr = 0;
+
+	prctl(PR_GET_NAME, name);
+	for (int i = 0; i < nr_rounds; i++) {
+		struct one_buffer_rounds rounds = { .last = due ? 0 : NSEC_PER_SEC };
+		u64 head;
+
+		for (int j = 0; j < 500; j++)
+			prctl(PR_SET_NAME, "many records");
+		head = perf_mmap__read_head(map);
+		evlist__begin_round(evlist, &rounds, NSEC_PER_SEC, complete);
+		nr += perf_mmap__read_head(map) != head;
+		map->prev = head;
+		perf_mmap__consume(map);
+	}
+	prctl(PR_SET_NAME, name);
+	return nr;
+}
+
+static int test__complete_rounds(struct test_suite *t __maybe_unused,
+				 int subtest __maybe_unused)
+{
+	struct buffer_use use;
+	struct evlist *evlist;
+
+	if (one_buffer__kernel_support() != ONE_BUFFER_SUPPORTED)
+		return TEST_SKIP;
+
+	evlist = open_own(512, &use);
+	TEST_ASSERT_VAL("open", evlist);
+	evlist__enable(evlist);
+	/* Without that, a tick that comes just then publishes, in hardly any of these. */
+	TEST_ASSERT_VAL("due", nr_published(evlist, 50, true, false) > 10);
+	TEST_ASSERT_VAL("complete", nr_published(evlist, 50, false, true) > 10);
+	TEST_ASSERT_VAL("neither", nr_published(evlist, 50, false, false) < 10);
 	evlist__delete(evlist);
 	return TEST_OK;
 }
@@ -230,6 +302,7 @@ static struct test_case tests__one_buffer[] = {
 			 "no kernel support"),
 	TEST_CASE("one buffer: excluded options", excluded),
 	TEST_CASE_REASON("one buffer: descriptors and memory", use, "no kernel support"),
+	TEST_CASE_REASON("one buffer: records of a round", complete_rounds, "no kernel support"),
 	{	.name = NULL, }
 };
 

@@ -15,8 +15,12 @@
  * buffer if a round takes longer than any CPU takes from time stamp to
  * reservation. A round over many buffers does. A round over one buffer may take
  * only a few us, less than an NMI or a preempted vCPU. So rounds are merged until
- * ROUND_NS have passed, which is longer than a CPU may keep records to itself, too:
- * a tick. The only cost is that readers sort more records at a time.
+ * ROUND_NS have passed. The only cost is that readers sort more records at a time.
+ *
+ * A CPU that writes much fills a part of the buffer of its own, and publishes it at
+ * its next tick. Its vCPU may have no time until long after. Other parts that lie
+ * before it have newer records, and may be read at once. So a round begins with
+ * poll(), which waits until each CPU has published what it wrote until then.
  */
 
 #include <errno.h>
@@ -137,29 +141,40 @@ int evlist__prepare_one_buffer(struct evlist *evlist, struct record_opts *opts)
 	return 0;
 }
 
-bool evlist__round_is_due(struct evlist *evlist, struct one_buffer_rounds *rounds, u64 now)
-{
-	if (evlist->core.one_buffer && now - rounds->last < ROUND_NS)
-		return false;
-
-	rounds->last = now;
-	return true;
-}
-
-void evlist__publish_one_buffer(struct evlist *evlist)
+/* poll() of the mapped event publishes. Each direction has its buffer and its event. */
+static void publish(struct evlist *evlist)
 {
 	struct evsel *evsel;
 
-	if (!evlist->core.one_buffer)
-		return;
-
-	/* Each direction has its buffer, mapped with one of these. */
 	evlist__for_each_entry(evlist, evsel) {
 		struct pollfd pollfd = { .events = POLLIN };
 
 		pollfd.fd = *(int *)xyarray__entry(evsel->core.fd, 0, 0);
 		poll(&pollfd, 1, 0);
 	}
+}
+
+void evlist__begin_round(struct evlist *evlist, struct one_buffer_rounds *rounds, u64 now,
+			 bool complete)
+{
+	if (!evlist->core.one_buffer)
+		return;
+
+	rounds->due = now - rounds->last >= ROUND_NS;
+	if (rounds->due || complete)
+		publish(evlist);
+}
+
+bool evlist__end_round(struct evlist *evlist, struct one_buffer_rounds *rounds, u64 now)
+{
+	if (!evlist->core.one_buffer)
+		return true;
+	if (!rounds->due)
+		return false;
+
+	rounds->due = false;
+	rounds->last = now;
+	return true;
 }
 
 /* ---- resources in use */

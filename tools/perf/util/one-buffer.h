@@ -17,9 +17,14 @@ enum one_buffer_support {
 	ONE_BUFFER_UNKNOWN,
 };
 
-/* When the last round of reading was marked as finished, in ns */
+/**
+ * struct one_buffer_rounds - rounds of reading one buffer
+ * @last: when one was last marked as finished, in ns
+ * @due: the present one may be
+ */
 struct one_buffer_rounds {
 	u64	last;
+	bool	due;
 };
 
 /* The resources that an evlist uses */
@@ -47,16 +52,14 @@ enum one_buffer_support one_buffer__kernel_support(void);
 int evlist__prepare_one_buffer(struct evlist *evlist, struct record_opts *opts);
 
 /*
- * May a round that ends at @now be marked as finished? If so, store @now. Always
- * true if @evlist has more than one buffer.
+ * A round of reading begins at @now. If it is due to be marked at its end, or has to be
+ * @complete, let the kernel publish all that was written to the one buffer before.
+ * evlist__end_round() says whether to mark the round, which ends at @now. Always true if
+ * @evlist has more than one buffer.
  */
-bool evlist__round_is_due(struct evlist *evlist, struct one_buffer_rounds *rounds, u64 now);
-
-/*
- * Let the kernel publish all that was written to the one buffer, for a complete read. A
- * CPU that writes much does so at its next tick, or if the reader polls the mapped event.
- */
-void evlist__publish_one_buffer(struct evlist *evlist);
+void evlist__begin_round(struct evlist *evlist, struct one_buffer_rounds *rounds, u64 now,
+			 bool complete);
+bool evlist__end_round(struct evlist *evlist, struct one_buffer_rounds *rounds, u64 now);
 
 /* Count the resources of the opened and mapped events of @evlist */
 void evlist__buffer_use(struct evlist *evlist, struct buffer_use *use);
