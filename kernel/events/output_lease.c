@@ -306,7 +306,11 @@ void lease_close_all(struct perf_buffer *rb)
 void perf_output_flush_shared(struct perf_buffer *rb)
 {
 	struct perf_output_shared *sh = rb->shared;
-	unsigned long reserved = atomic_long_read(&sh->reserved);
+	unsigned long reserved;
+
+	/* A task's records come before its end, which perf_poll() has seen: with ctx->lock. */
+	smp_rmb();
+	reserved = atomic_long_read(&sh->reserved);
 
 	/* Who opens a lease reserves it. */
 	if (reserved == smp_load_acquire(&sh->flushed))	/* with the store below */

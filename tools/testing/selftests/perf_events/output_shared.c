@@ -318,7 +318,7 @@ static int run_short_writer(void *arg)
  */
 static pid_t start_short_writer(int *go)
 {
-	static char stack[65536] __attribute__((aligned(16)));
+	static char stack[65536];
 	static int fd[2];
 	pid_t pid;
 
