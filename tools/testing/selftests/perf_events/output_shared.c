@@ -332,7 +332,7 @@ static pid_t start_short_writer(int *go)
 
 /*
  * Open an event of a new writer, which waits for @go. The buffer is mapped with it, or with
- * an event of this task, to which it is redirected. Return the event.
+ * an event of this task, to which it is redirected. Return its descriptor.
  */
 static int open_short_writer(struct _test_data_shared *self, bool redirected, pid_t *pid,
 			     int *go)
@@ -360,7 +360,7 @@ static void close_short_writer(struct _test_data_shared *self, int fd)
 	self->fd = -1;
 }
 
-/* So does poll() on the event of a task that has ended, which has nothing to wait for. */
+/* poll() publishes at once also if the event's task has ended, and no wakeup will come. */
 TEST_F_TIMEOUT(shared, published_after_exit, STORM_TIMEOUT)
 {
 	__u64 begin = clock_ns();
@@ -410,8 +410,8 @@ static long long poll_until_hangup(struct _test_data_shared *self, int fd, int *
 }
 
 /*
- * Then all that they wrote is published, also by an event that is redirected: perf record
- * unmaps a buffer that is empty by then.
+ * When poll() says that an event's tasks have ended, all that they wrote is published, also
+ * if the event is redirected: perf record unmaps a buffer that is empty by then.
  */
 TEST_F_TIMEOUT(shared, published_at_hangup, STORM_TIMEOUT)
 {
