@@ -48,12 +48,6 @@
 #define LEASE_MIN	512
 #define LEASE_MAX	8192
 
-/* A LOST_SAMPLES record, without what sample_id_all adds */
-struct lease_padding {
-	struct perf_event_header	header;
-	u64				lost;
-};
-
 /*
  * Will a tick of this CPU close a lease? A CPU that is idle, or runs a task without the
  * tick, looks for work of the tick before it stops it. An NMI that came in between would
@@ -95,18 +89,11 @@ static unsigned int lease_want(struct perf_output_shared *sh, struct shared_leas
 static void lease_prepare(struct perf_buffer *rb, struct shared_lease *lease,
 			  struct perf_event *event, struct perf_sample_data *data)
 {
-	struct perf_output_handle handle = { .rb = rb };
-	unsigned long end = lease->start + lease->size;
+	unsigned long start = lease->start + lease->size - lease->id_size;
 
-	if (!lease->id_size)
-		return;
-
-	handle.shared_size = lease->id_size;
-	handle.shared_start = end - lease->id_size;
 	if (rb->shared->backward)
-		handle.shared_start -= sizeof(struct lease_padding);
-	shared_locate(&handle);
-	perf_event__output_id_sample(event, &handle, data);
+		start -= sizeof(struct shared_padding);
+	shared_store_id(rb, event, data, start, lease->id_size);
 }
 
 /*
@@ -118,20 +105,14 @@ static void lease_prepare(struct perf_buffer *rb, struct shared_lease *lease,
 static void lease_pad(struct perf_buffer *rb, struct shared_lease *lease, unsigned long pos)
 {
 	unsigned long end = lease->start + lease->size;
-	struct lease_padding padding = {
-		.header = { .type = PERF_RECORD_LOST_SAMPLES, .size = end - pos },
-	};
-	unsigned long address = pos;
 	unsigned int i;
 
 	if (rb->shared->backward) {
-		address = -end;
 		for (i = lease->id_size; i; i -= 8)
 			*shared_at(rb, -pos - lease->id_size + i - 8) =
-				*shared_at(rb, address + sizeof(padding) + i - 8);
+				*shared_at(rb, -end + sizeof(struct shared_padding) + i - 8);
 	}
-	for (i = 0; i < sizeof(padding); i += 8)
-		*shared_at(rb, address + i) = *(u64 *)((void *)&padding + i);
+	shared_store_padding(rb, pos, end);
 }
 
 /*
@@ -203,7 +184,7 @@ static bool lease_open(struct perf_buffer *rb, struct perf_event *event,
 	if (local_cmpxchg(&lease->pos, LEASE_NONE, LEASE_BUSY) != LEASE_NONE)
 		return false;
 
-	size = shared_reserve_in_block(rb, size, least, &start);
+	size = shared_reserve_in_block(rb, event, data, size, least, &start);
 	if (!size) {
 		local_set(&lease->pos, LEASE_NONE);
 		return false;
@@ -211,16 +192,20 @@ static bool lease_open(struct perf_buffer *rb, struct perf_event *event,
 
 	WRITE_ONCE(lease->start, start);
 	WRITE_ONCE(lease->size, size);
-	lease->id_size = event->attr.sample_id_all ? event->id_header_size : 0;
+	WRITE_ONCE(lease->live, size);
+	lease->id_size = shared_id_size(event);
 	lease_prepare(rb, lease, event, data);
-	WRITE_ONCE(lease->room, start + size - sizeof(struct lease_padding) - lease->id_size);
+	WRITE_ONCE(lease->room, start + size - sizeof(struct shared_padding) - lease->id_size);
 	local_set(&lease->committed, start);
 
 	/*
 	 * Either this sees a flush or a pause, or those see LEASE_BUSY: D lies between both
-	 * here, a barrier in lease_close_all().
+	 * here, a barrier in lease_close_all(). In overwrite mode either this sees that others
+	 * passed the lease, or they see ->start.
 	 */
-	if (lease_is_barred(sh, start) ||
+	if (rb->overwrite)
+		smp_mb();	/* with overwrite_pass() */
+	if (lease_is_barred(sh, start) || overwrite_is_passed(rb, start) ||
 	    local_cmpxchg(&lease->pos, LEASE_BUSY, start) != LEASE_BUSY) {
 		local_set(&lease->committed, LEASE_NONE);
 		lease_end(rb, lease, start, start);

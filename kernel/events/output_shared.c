@@ -10,8 +10,8 @@
  * A writer that is delayed in the middle of a record, for example by a hypervisor
  * that preempts its vCPU, keeps its reservation. The others write on until the rest
  * of the buffer is full. From then on their records are lost, and counted, until the
- * delayed writer commits. The same holds in overwrite mode: the newest records, of
- * all CPUs, are lost there, where a private buffer would tear the delayed record.
+ * delayed writer commits. In overwrite mode they go past it, and lose nothing but the
+ * place that it holds: see output_overwrite.c.
  *
  * A CPU that writes much reserves a lease, with room for many records, at a time: see
  * output_lease.c. To what follows here a lease is one record of its CPU.
@@ -58,12 +58,14 @@
  * ==========
  *
  * I1  Bytes committed in a block <= bytes reserved in it.
- * I2  Everything below sh->complete is committed. It is the beginning of a block.
+ * I2  Everything below sh->complete is committed, or in a block that was passed in
+ *     overwrite mode. It is the beginning of a block.
  * I3  sh->reserved - sh->complete <= size of the buffer. So all writers in a block
- *     are of the same lap, and a delayed writer still owns its memory. No value
- *     that the reader stores in data_tail can change that, and in overwrite mode
- *     nothing else keeps the writers from lapping each other.
- * I4  Everything below data_head is committed, and data_head is the end of a record
+ *     that wasn't passed are of the same lap, and a delayed writer still owns its
+ *     memory. No value that the reader stores in data_tail can change that, and in
+ *     overwrite mode nothing else keeps the writers from lapping each other.
+ * I4  Everything below data_head is committed, but for records in passed blocks, which
+ *     a lap covers from the time on that they are passed. And data_head is the end of a record
  *     and only grows, as long as the reader doesn't write to it. If it does, the
  *     next publication replaces what it wrote, unless that looks like the head of a
  *     faster writer: a value up to ->reserved stays until publication passes it.
@@ -143,11 +145,17 @@
  * two of them, and the fewer counters there are: one for each eight pages in buffers of
  * 2 MB to 32 MB. In larger buffers the blocks grow, not their number: an NMI may have
  * to scan all of them if the writer that it interrupted has delayed their publication.
+ *
+ * In overwrite mode writers that are held up cost a block each, and a gap covers up to 64 kB
+ * of them. So the blocks are half as large, and their number grows up to 256 MB.
  */
 #define SHARED_BLOCKS_LOG2		6
 #define SHARED_BLOCKS_MAX_LOG2		10
 #define SHARED_BLOCK_MIN_LOG2		9
 #define SHARED_BLOCK_MAX_LOG2		15
+
+#define OVERWRITE_BLOCKS_MAX_LOG2	14
+#define OVERWRITE_BLOCK_MAX_LOG2	14
 
 /*
  * perf_output_sample() counts samples in perf_buffer::events, and calls
@@ -167,15 +175,14 @@
  * The second test assumes an honest reader; for that reader it does what a private
  * buffer does. A dishonest reader may store any number.
  */
-static bool shared_has_room(struct perf_buffer *rb, unsigned long head,
-			    unsigned int size)
+bool shared_has_room(struct perf_buffer *rb, unsigned long head, unsigned int size)
 {
 	unsigned long *data_tail = shared_word(&rb->user_page->data_tail);
 	struct perf_output_shared *sh = rb->shared;
 	unsigned long complete, tail;
 
 	complete = atomic_long_read_acquire(&sh->complete);	/* B */
-	if (head + size - complete > sh->size)
+	if (head + size - complete > sh->limit)
 		return false;
 
 	if (rb->overwrite)
@@ -196,12 +203,14 @@ static bool shared_has_room(struct perf_buffer *rb, unsigned long head,
  * Return: what is reserved, 0 if there is no room.
  */
 static __always_inline unsigned int
-__shared_reserve(struct perf_buffer *rb, unsigned int size, unsigned int least,
+__shared_reserve(struct perf_buffer *rb, struct perf_event *event,
+		 struct perf_sample_data *data, unsigned int size, unsigned int least,
 		 unsigned long *start)
 {
 	struct perf_output_shared *sh = rb->shared;
 	unsigned int want = size;
 	unsigned long head;
+	int skipped;
 
 	for (;;) {
 		head = atomic_long_read_acquire(&sh->reserved);	/* A */
@@ -213,9 +222,17 @@ __shared_reserve(struct perf_buffer *rb, unsigned int size, unsigned int least,
 		}
 		if (!shared_has_room(rb, head, size)) {
 			smp_rmb();	/* as A: the limits first, ->reserved again then */
-			if (atomic_long_read(&sh->reserved) == head)
+			if (atomic_long_read(&sh->reserved) == head &&
+			    !(rb->overwrite && overwrite_pass(rb, head, size)))
 				return 0;
 			continue;
+		}
+		if (unlikely(rb->overwrite)) {
+			skipped = overwrite_skip(rb, event, data, head, size);
+			if (skipped < 0 && atomic_long_read(&sh->reserved) == head)
+				return 0;
+			if (skipped)
+				continue;
 		}
 		*start = head;
 		if (atomic_long_try_cmpxchg(&sh->reserved, (long *)&head,
@@ -225,15 +242,52 @@ __shared_reserve(struct perf_buffer *rb, unsigned int size, unsigned int least,
 }
 
 /* Two copies, so that a record doesn't pay for what only a lease needs. */
-static bool shared_reserve(struct perf_buffer *rb, unsigned int size, unsigned long *start)
+static bool shared_reserve(struct perf_buffer *rb, struct perf_event *event,
+			   struct perf_sample_data *data, unsigned int size,
+			   unsigned long *start)
 {
-	return __shared_reserve(rb, size, 0, start);
+	return __shared_reserve(rb, event, data, size, 0, start);
 }
 
-unsigned int shared_reserve_in_block(struct perf_buffer *rb, unsigned int size,
+unsigned int shared_reserve_in_block(struct perf_buffer *rb, struct perf_event *event,
+				     struct perf_sample_data *data, unsigned int size,
 				     unsigned int least, unsigned long *start)
 {
-	return __shared_reserve(rb, size, least, start);
+	return __shared_reserve(rb, event, data, size, least, start);
+}
+
+/*
+ * Padding
+ */
+
+/* Store what sample_id_all adds to a record at the positions [@start, @start + @size). */
+void shared_store_id(struct perf_buffer *rb, struct perf_event *event,
+		     struct perf_sample_data *data, unsigned long start, unsigned int size)
+{
+	struct perf_output_handle handle = {
+		.rb = rb,
+		.shared_start = start,
+		.shared_size = size,
+	};
+
+	if (!size)
+		return;
+
+	shared_locate(&handle);
+	perf_event__output_id_sample(event, &handle, data);
+}
+
+/* Make a record that tells of no loss of the positions [@start, @end). */
+void shared_store_padding(struct perf_buffer *rb, unsigned long start, unsigned long end)
+{
+	struct shared_padding padding = {
+		.header = { .type = PERF_RECORD_LOST_SAMPLES, .size = end - start },
+	};
+	unsigned long address = rb->shared->backward ? -end : start;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(padding); i += 8)
+		*shared_at(rb, address + i) = *(u64 *)((void *)&padding + i);
 }
 
 /*
@@ -275,7 +329,7 @@ static noinline bool shared_reserve_anew(struct perf_buffer *rb, struct perf_eve
 			return true;
 	}
 
-	reserved = shared_reserve(rb, size, start);
+	reserved = shared_reserve(rb, event, data, size, start);
 	lease_close(rb);
 	return reserved;
 }
@@ -347,8 +401,7 @@ void shared_commit_bytes(struct perf_output_shared *sh, unsigned long end, unsig
 	atomic_long_add_return(bytes, &block->committed);	/* E */
 }
 
-static void shared_commit(struct perf_output_shared *sh, unsigned long start,
-			  unsigned int size)
+void shared_commit(struct perf_output_shared *sh, unsigned long start, unsigned int size)
 {
 	unsigned long end = start + size;
 	unsigned long next = start, pos, stop;
@@ -371,7 +424,8 @@ static void shared_commit(struct perf_output_shared *sh, unsigned long start,
  *
  * If *@complete is stale, the blocks have more than one lap's bytes. A cut may then be
  * from a later lap, above what was scanned. In this case the writers that have raised
- * ->complete update data_head.
+ * ->complete update data_head. A cut from an earlier lap, below what was scanned, is that of
+ * a writer whom others passed.
  *
  * One lap is enough: when ->complete had the value of F, nothing beyond that lap was
  * reserved (I3), so what follows comes from writers that scan themselves.
@@ -383,23 +437,21 @@ static unsigned long shared_scan_complete(struct perf_output_shared *sh,
 					  unsigned long *complete)
 {
 	unsigned long was = *complete, end = was + sh->size;
-	unsigned long pos, bytes, cut = was;
-	struct shared_block *block;
+	unsigned long pos, cut = was;
+	long bytes;
 
 	for (pos = was; pos != end; pos += sh->block_size) {
-		block = shared_block(sh, pos);
-		bytes = atomic_long_read_acquire(&block->committed);	/* G */
-		bytes -= shared_lap(sh, pos);
-		if (bytes < sh->block_size)
+		bytes = shared_committed(sh, pos);
+		if (bytes < (long)sh->block_size)
 			break;
-		cut = READ_ONCE(block->cut);
+		cut = READ_ONCE(shared_block(sh, pos)->cut);
 	}
 
 	*complete = pos;
 	if (pos != end && atomic_long_read(&sh->reserved) - pos == bytes)	/* H */
 		return pos + bytes;
 
-	return (long)(cut - pos) > 0 ? was : cut;
+	return cut - was > pos - was ? was : cut;
 }
 
 /*
@@ -541,6 +593,9 @@ void perf_output_end_shared(struct perf_output_handle *handle)
 		return;
 	}
 
+	if (unlikely(overwrite_is_passed(rb, handle->shared_start)))
+		shared_lose(rb->shared, handle->event, 1);
+
 	shared_commit(rb->shared, handle->shared_start, handle->shared_size);
 	shared_publish(rb);
 }
@@ -645,14 +700,17 @@ static struct perf_output_shared *shared_alloc(struct perf_buffer *rb, bool back
 {
 	unsigned long size = perf_data_size(rb);
 	unsigned int size_log2 = size ? ilog2(size) : 0;
+	unsigned int block_max_log2 = rb->overwrite ? OVERWRITE_BLOCK_MAX_LOG2 :
+						      SHARED_BLOCK_MAX_LOG2;
+	unsigned int blocks_max_log2 = rb->overwrite ? OVERWRITE_BLOCKS_MAX_LOG2 :
+						       SHARED_BLOCKS_MAX_LOG2;
 	unsigned int block_log2 = clamp_t(int, (int)size_log2 - SHARED_BLOCKS_LOG2,
-					  SHARED_BLOCK_MIN_LOG2,
-					  SHARED_BLOCK_MAX_LOG2);
+					  SHARED_BLOCK_MIN_LOG2, block_max_log2);
 	struct perf_output_shared *sh;
 	size_t nr_blocks;
 
-	if (size_log2 > block_log2 + SHARED_BLOCKS_MAX_LOG2)
-		block_log2 = size_log2 - SHARED_BLOCKS_MAX_LOG2;
+	if (size_log2 > block_log2 + blocks_max_log2)
+		block_log2 = size_log2 - blocks_max_log2;
 	nr_blocks = size >> block_log2;
 
 	sh = kzalloc(struct_size(sh, blocks, nr_blocks), GFP_KERNEL);
@@ -660,6 +718,7 @@ static struct perf_output_shared *shared_alloc(struct perf_buffer *rb, bool back
 		return NULL;
 
 	sh->size = size;
+	sh->limit = rb->overwrite ? size - OVERWRITE_MARGIN : size;
 	sh->block_size = 1UL << block_log2;
 	sh->block_log2 = block_log2;
 	sh->blocks_log2 = nr_blocks ? ilog2(nr_blocks) : 0;
@@ -712,7 +771,8 @@ int perf_output_share(struct perf_buffer *rb, bool backward)
  * @rb: shared buffer
  * @pause: true to stop, false to start
  *
- * Records are lost and counted meanwhile. What was written before can be read.
+ * Records are lost and counted meanwhile. What was written before can be read, in overwrite
+ * mode after a grace period: perf_ioctl() waits for it.
  *
  * Context: interrupts are enabled.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What output_shared.c and output_lease.c share. */
+/* What output_shared.c, output_lease.c and output_overwrite.c share. */
 #ifndef _KERNEL_EVENTS_OUTPUT_SHARED_H
 #define _KERNEL_EVENTS_OUTPUT_SHARED_H
 
@@ -31,7 +31,8 @@ struct shared_block {
  * @committed: its beginning, and the bytes that are committed in it; or LEASE_NONE
  * @start: its beginning
  * @size: its size
- * @room: end of the part that is for records
+ * @live: the same, or 0 if its records commit themselves; see output_overwrite.c
+ * @room: end of the part that is for records, or 0
  * @id_size: bytes at the end of the padding that tell its time and event
  * @tick: the tick of @written
  * @written: bytes that this CPU wrote in that tick
@@ -39,7 +40,8 @@ struct shared_block {
  * @work: closes it at the next tick
  * @sh: what it is a part of
  *
- * Only its CPU writes to it. Others read @pos, to know whether there is a lease.
+ * Others read @pos, to know whether there is a lease, and set @live and @room to 0. Only its
+ * CPU writes to all else.
  */
 struct shared_lease {
 	local_t			pos;
@@ -47,6 +49,7 @@ struct shared_lease {
 	unsigned long		start;
 	unsigned long		room;
 	unsigned int		size;
+	unsigned int		live;
 	unsigned int		id_size;
 	unsigned int		written;
 	unsigned int		before;
@@ -63,6 +66,7 @@ struct shared_lease {
 /**
  * struct perf_output_shared - what the writers of a buffer share
  * @size: size of the buffer
+ * @limit: how far @reserved may be ahead of @complete: @size, or less in overwrite mode
  * @block_size: size of a block
  * @block_log2: binary logarithm of @block_size
  * @blocks_log2: binary logarithm of the number of blocks
@@ -79,7 +83,7 @@ struct shared_lease {
  * @wakeup_work: wakes the readers that poll the buffer's events
  * @free_work: frees the buffer when @wakeup_work is done
  * @reserved: everything below is reserved or was written
- * @complete: everything below is committed; beginning of a block
+ * @complete: everything below is committed, or passed; beginning of a block
  * @events: samples since the last wakeup by attr.wakeup_events
  * @wakeup: the last multiple of the watermark that woke the reader
  * @wanted: end of the last sample for which the reader is to be woken
@@ -92,6 +96,7 @@ struct shared_lease {
  */
 struct perf_output_shared {
 	unsigned long		size;
+	unsigned long		limit;
 	unsigned long		block_size;
 	unsigned char		block_log2;
 	unsigned char		blocks_log2;
@@ -167,6 +172,17 @@ static inline unsigned long shared_lap(const struct perf_output_shared *sh,
 	return (pos & -sh->size) >> sh->blocks_log2;
 }
 
+/*
+ * Bytes committed in the block of @pos in its lap. Fewer than 0 if some are missing from
+ * laps before: see output_overwrite.c.
+ */
+static inline long shared_committed(const struct perf_output_shared *sh, unsigned long pos)
+{
+	const struct shared_block *block = &sh->blocks[(pos & (sh->size - 1)) >> sh->block_log2];
+
+	return atomic_long_read_acquire(&block->committed) - shared_lap(sh, pos);	/* G */
+}
+
 /* Where the byte of a buffer is that has this address; all are multiples of 8. */
 static inline u64 *shared_at(struct perf_buffer *rb, unsigned long address)
 {
@@ -192,8 +208,26 @@ static inline void shared_locate(struct perf_output_handle *handle)
 	handle->size = (1UL << shift) - offset;
 }
 
-unsigned int shared_reserve_in_block(struct perf_buffer *rb, unsigned int size,
+/* A LOST_SAMPLES record, without what sample_id_all adds */
+struct shared_padding {
+	struct perf_event_header	header;
+	u64				lost;
+};
+
+/* Size of what sample_id_all adds to a record */
+static inline unsigned int shared_id_size(const struct perf_event *event)
+{
+	return event->attr.sample_id_all ? event->id_header_size : 0;
+}
+
+bool shared_has_room(struct perf_buffer *rb, unsigned long head, unsigned int size);
+unsigned int shared_reserve_in_block(struct perf_buffer *rb, struct perf_event *event,
+				     struct perf_sample_data *data, unsigned int size,
 				     unsigned int least, unsigned long *start);
+void shared_store_id(struct perf_buffer *rb, struct perf_event *event,
+		     struct perf_sample_data *data, unsigned long start, unsigned int size);
+void shared_store_padding(struct perf_buffer *rb, unsigned long start, unsigned long end);
+void shared_commit(struct perf_output_shared *sh, unsigned long start, unsigned int size);
 void shared_commit_bytes(struct perf_output_shared *sh, unsigned long end, unsigned int bytes);
 void shared_publish(struct perf_buffer *rb);
 
@@ -203,6 +237,28 @@ bool lease_renew(struct perf_buffer *rb, struct perf_event *event,
 		 struct perf_sample_data *data, unsigned int size);
 void lease_close(struct perf_buffer *rb);
 void lease_close_all(struct perf_buffer *rb);
+
+/*
+ * Room that is kept free below and behind a passed block: for a LOST_SAMPLES record and all
+ * that sample_id_all can add to it, or one of both.
+ */
+#define OVERWRITE_MARGIN	64
+
+bool overwrite_pass(struct perf_buffer *rb, unsigned long head, unsigned int size);
+int overwrite_skip(struct perf_buffer *rb, struct perf_event *event,
+		   struct perf_sample_data *data, unsigned long head, unsigned int size);
+
+/* Have others passed a record that is not committed, or a lease? */
+static inline bool overwrite_is_passed(struct perf_buffer *rb, unsigned long start)
+{
+	unsigned long complete;
+
+	if (likely(!rb->overwrite))
+		return false;
+
+	complete = atomic_long_read(&rb->shared->complete);
+	return (long)(complete - start) > 0;
+}
 
 /* As local_try_cmpxchg(), which not all bases have. */
 static __always_inline bool lease_cmpxchg(local_t *v, long *old, long new)
@@ -237,7 +293,8 @@ static __always_inline bool lease_take(struct perf_output_shared *sh, unsigned i
  * Commit a record in this CPU's lease.
  *
  * Return: false if it isn't in the lease: it never was, or an interrupt has closed the
- * lease meanwhile, and committed all of it but this record.
+ * lease meanwhile, and committed all of it but this record. Or others have passed the lease,
+ * and who closes it will commit all but this record.
  */
 static __always_inline bool lease_commit(struct perf_output_shared *sh, unsigned long start,
 					 unsigned int size)
@@ -247,7 +304,7 @@ static __always_inline bool lease_commit(struct perf_output_shared *sh, unsigned
 
 	do {
 		if (committed == LEASE_NONE ||
-		    start - READ_ONCE(lease->start) >= READ_ONCE(lease->size))
+		    start - READ_ONCE(lease->start) >= READ_ONCE(lease->live))
 			return false;
 	} while (!lease_cmpxchg(&lease->committed, &committed, committed + size));
 

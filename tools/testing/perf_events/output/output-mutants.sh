@@ -8,7 +8,7 @@ set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
 events=$here/../../../../kernel/events
-sources=(output_shared.c output_lease.c output_shared.h)
+sources=(output_shared.c output_lease.c output_overwrite.c output_shared.h)
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
 count=0
@@ -49,8 +49,7 @@ try() # description sed-script
 	count=$((count + 1))
 	if ! make_mutant "$2"; then
 		echo "# the fault could not be made: $2"
-	elif ! make -s -C "$here" O="$build" MUTANT="$build/output_shared.c" \
-			LEASE_MUTANT="$build/output_lease.c" \
+	elif ! make -s -C "$here" O="$build" MUTANT="$build" \
 			"$build/output_test" >"$build/log" 2>&1; then
 		sed 's/^/# /' "$build/log" | head -20
 	else
@@ -69,7 +68,7 @@ try "stores data_head without cmpxchg" \
 	's/if (try_cmpxchg(data_head, &old, \(shared_flip(sh, until)\)))'\
 '/WRITE_ONCE(*data_head, \1); if (old != until)/'
 try "believes data_tail" \
-	's/if (head + size - complete > sh->size)/if (head == complete + 1)/'
+	's/if (head + size - complete > sh->limit)/if (head == complete + 1)/'
 try "takes what was lost twice" \
 	's/return atomic_long_xchg(&sh->lost, 0)/return atomic_long_read(\&sh->lost)/'
 try "forgets what was lost when there is no room" \
@@ -107,7 +106,7 @@ try "opens leases where a flush bars them" \
 try "fills a lease below what was written outside it" \
 	'/^static noinline bool shared_reserve_anew/,/^}/s/lease_close(rb);//'
 try "commits to whatever lease there is" \
-	's/start - READ_ONCE(lease->start) >= READ_ONCE(lease->size)/0/'
+	's/start - READ_ONCE(lease->start) >= READ_ONCE(lease->live)/0/'
 try "leaves a lease open at the tick" \
 	's/irq_work_queue(&lease->work);//'
 try "leases to CPUs that write little" \
@@ -125,7 +124,7 @@ try "makes the padding too short" \
 try "leaves the end of the padding where it was in a backward buffer" \
 	's/for (i = lease->id_size; i; i -= 8)/for (i = 0; i; i -= 8)/'
 try "fills a lease up to its end" \
-	's/start + size - sizeof(struct lease_padding) - lease->id_size/start + size/'
+	's/start + size - sizeof(struct shared_padding) - lease->id_size/start + size/'
 try "leases although a reader wants each sample" \
 	's/ || READ_ONCE(sh->no_leases) / || 0 /'
 try "leaves a lease open although a reader wants each sample" \

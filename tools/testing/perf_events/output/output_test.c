@@ -21,6 +21,7 @@ int main(int argc, char **argv)
 	/* One thread: no race to find. */
 	call_tests();
 	lease_tests();
+	overwrite_tests();
 #endif
 	storm_tests(scale);
 	printf("1..%d\n", tap_count);

@@ -22,11 +22,13 @@
  * @id: its number
  * @depth: number of contexts that are active on it
  * @rate: one access in @rate is interrupted; 0: none
+ * @hold: at one access in @hold the others may write a lap; 0: at none
  * @span: largest number of words of a record beyond the minimum
  * @step: called before each access, or NULL
  * @random: state of its random numbers
  * @event: the event that it writes for
  * @attempts, @lost: records, for each level
+ * @lapped: how often the others have written a lap while it was held up
  * @end: highest position that it has reserved
  * @entered: a thread is this CPU
  * @ticking: its irq_work for the next tick, or NULL
@@ -36,12 +38,14 @@ struct cpu {
 	int			id;
 	int			depth;
 	unsigned int		rate;
+	unsigned int		hold;
 	unsigned int		span;
 	void			(*step)(void);
 	u64			random;
 	struct perf_event	event;
 	u64			attempts[LEVELS];
 	u64			lost[LEVELS];
+	unsigned long		lapped;
 	unsigned long		end;
 	int			entered;
 	struct irq_work		*ticking;
@@ -56,7 +60,8 @@ extern __thread struct cpu *this_cpu;
  * struct reader - records found in the buffer
  * @tail: position up to which records are read
  * @last: number of the last record of each writer
- * @samples: number of the writers' records
+ * @found: number of records of each writer
+ * @samples: of all writers
  * @lost: sum of the LOST records
  * @leases: number of leases
  * @padding: bytes that they left
@@ -67,6 +72,7 @@ struct reader {
 	unsigned long		tail;
 	unsigned long		head;
 	u64			last[WRITERS];
+	u64			found[WRITERS];
 	u64			samples;
 	u64			lost;
 	u64			leases;
@@ -100,6 +106,7 @@ void write_record(void);
 void interrupt(void);
 
 unsigned long published(void);
+bool all_is_committed(void);
 void reader_init(struct reader *reader);
 void read_to(struct reader *reader, unsigned long head);
 void read_all(struct reader *reader);
@@ -108,6 +115,7 @@ const char *audit(struct reader *reader);
 
 void call_tests(void);
 void lease_tests(void);
+void overwrite_tests(void);
 void storm_tests(unsigned int scale);
 
 #endif

@@ -37,6 +37,7 @@ struct storm {
 	enum spoil	spoil;
 	int		wakeup_events;
 	unsigned int	rate;
+	unsigned int	hold;
 	unsigned int	span;
 	unsigned int	records;	/* per CPU's task, times scale */
 	unsigned int	rounds;		/* equal shares of them: all stop after each */
@@ -100,7 +101,7 @@ static void check_quiet(void)
 	if (storm->leases)
 		tick_all();
 	quiet_checks++;
-	not_published += storm->leases ? end > published() : end != published();
+	not_published += storm->leases || storm->hold ? end > published() : end != published();
 	not_woken += storm->wakeup_events == 1 && end != woken_at;
 }
 
@@ -135,6 +136,7 @@ static void write_round(struct cpu *cpu)
 	timer_t timers[SIGNALS];
 
 	cpu->rate = storm->rate;
+	cpu->hold = storm->hold;
 	cpu->span = storm->span;
 	if (storm->signals)
 		start_signals(timers);
@@ -245,6 +247,15 @@ static void count_records(u64 *written, u64 *lost, u64 *nested)
 	}
 }
 
+static unsigned long lapped(void)
+{
+	unsigned long times = 0;
+
+	for (int i = 0; i < CPUS; i++)
+		times += cpus[i].lapped;
+	return times;
+}
+
 static const char *check(struct reader *reader, u64 *written, u64 *lost, u64 *nested)
 {
 	const char *error;
@@ -259,6 +270,8 @@ static const char *check(struct reader *reader, u64 *written, u64 *lost, u64 *ne
 		return reader->error ?: writer_error;
 	if (not_published)
 		return "nobody writes, and not everything is published";
+	if (!all_is_committed())
+		return "nobody writes, and not everything is committed";
 	if (not_woken)
 		return "the reader was not woken for the last sample";
 	if (!storm->overwrite && !storm->backward && !storm->spoil) {
@@ -270,6 +283,8 @@ static const char *check(struct reader *reader, u64 *written, u64 *lost, u64 *ne
 		return "the buffer was not filled ten times";
 	if (storm->rate && *nested < *written / 100)
 		return "few records were nested";
+	if (storm->hold && lapped() < 5)
+		return "few CPUs were held up for a lap";
 	if (storm->leases && !storm->backward && !storm->spoil && !storm->overwrite &&
 	    reader->leases < 100)
 		return "few leases were opened";
@@ -280,10 +295,10 @@ static const char *check(struct reader *reader, u64 *written, u64 *lost, u64 *ne
 
 static void report(const char *error, u64 written, u64 lost, u64 nested)
 {
-	tap_result(!error, "%s: %s (%llu written, %llu lost, %llu nested, %lu signals, %lu times quiet)",
+	tap_result(!error, "%s: %s (%llu written, %llu lost, %llu nested, %lu signals, %lu times lapped, %lu times quiet)",
 		   storm->name, error ?: "fine", (unsigned long long)written,
 		   (unsigned long long)lost, (unsigned long long)nested,
-		   signals_taken, quiet_checks);
+		   signals_taken, lapped(), quiet_checks);
 	all_written += written;
 	all_lost += lost;
 	all_nested += nested;
@@ -326,6 +341,11 @@ static const struct storm storms[] = {
 	  .overwrite = true, .records = 5000, .rounds = 50 },
 	{ .name = "8 CPUs, overwrite, backward", .cpus = 8, .pages = 1, .rate = 64,
 	  .span = 10, .overwrite = true, .backward = true, .records = 5000, .rounds = 50 },
+	{ .name = "8 CPUs, overwrite, held up", .cpus = 8, .pages = 1, .rate = 64, .span = 40,
+	  .hold = 8192, .overwrite = true, .records = 500, .rounds = 10 },
+	{ .name = "8 CPUs, overwrite, backward, held up", .cpus = 8, .pages = 16, .rate = 64,
+	  .span = 200, .hold = 8192, .overwrite = true, .backward = true, .records = 1000,
+	  .rounds = 10 },
 	{ .name = "4 CPUs, backward", .cpus = 4, .pages = 16, .rate = 64,
 	  .span = 10, .backward = true, .records = 5000, .rounds = 50 },
 	{ .name = "8 CPUs, nonsense in data_tail", .cpus = 8, .pages = 1, .rate = 64,
@@ -345,6 +365,9 @@ static const struct storm storms[] = {
 	{ .name = "4 CPUs, leases, overwrite, backward", .cpus = 4, .pages = 64, .rate = 64,
 	  .span = 10, .leases = true, .overwrite = true, .backward = true, .records = 10000,
 	  .rounds = 50 },
+	{ .name = "4 CPUs, leases, overwrite, backward, held up", .cpus = 4, .pages = 8,
+	  .rate = 64, .span = 10, .hold = 16384, .leases = true, .overwrite = true,
+	  .backward = true, .records = 2000, .rounds = 2 },
 	{ .name = "4 CPUs, leases, nonsense in data_tail", .cpus = 4, .pages = 64, .rate = 64,
 	  .span = 10, .leases = true, .spoil = SPOIL_TAIL, .records = 5000, .rounds = 50 },
 	{ .name = "4 CPUs, leases, output paused", .cpus = 4, .pages = 64, .rate = 64,

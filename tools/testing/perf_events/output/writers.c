@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "../../../../kernel/events/output_shared.h"
 #include "output_test.h"
 
 struct cpu cpus[CPUS];
@@ -172,6 +173,21 @@ void irq_work_sync(struct irq_work *work)
 }
 
 #ifdef STEPS
+/* Held up until the others have written a lap, if they do */
+static void wait_for_lap(void)
+{
+	long *reserved = &buffer->shared->reserved.counter;
+	long until = __atomic_load_n(reserved, __ATOMIC_RELAXED) + perf_data_size(buffer);
+
+	for (int i = 0; i < 2000; i++) {
+		if (__atomic_load_n(reserved, __ATOMIC_RELAXED) >= until) {
+			this_cpu->lapped++;
+			break;
+		}
+		sched_yield();
+	}
+}
+
 /*
  * Between any two accesses that other contexts can see, an interrupt may come, or the
  * thread may lose its CPU.
@@ -195,6 +211,8 @@ void access_step(void)
 		sched_yield();
 	if (!((random >> 16) % cpu->rate))
 		interrupt();
+	if (cpu->hold && !((random >> 28) % cpu->hold))
+		wait_for_lap();
 }
 #endif
 
@@ -237,11 +255,12 @@ static u64 content(int writer, u64 number, unsigned int word)
 bool write_begin(struct perf_output_handle *handle, unsigned int size)
 {
 	struct cpu *cpu = this_cpu;
-	struct perf_sample_data data;
+	struct perf_event *event = &cpu->event;
+	struct perf_sample_data data = { .id = (event->parent ?: event)->id };
 	unsigned long end;
 
 	memset(handle, 0xff, sizeof(*handle));
-	if (perf_output_begin(handle, &data, &cpu->event, size))
+	if (perf_output_begin(handle, &data, event, size))
 		return false;
 
 	if (handle->flags)
@@ -375,6 +394,17 @@ unsigned long published(void)
 	return cpus[0].event.attr.write_backward ? -head : head;
 }
 
+/* All that was reserved is committed, once. */
+bool all_is_committed(void)
+{
+	struct perf_output_shared *sh = buffer->shared;
+	unsigned long committed = 0;
+
+	for (unsigned long i = 0; i < sh->size / sh->block_size; i++)
+		committed += sh->blocks[i].committed.counter;
+	return committed == sh->reserved.counter;
+}
+
 static void copy_from(unsigned long address, void *to, unsigned int len)
 {
 	for (unsigned int i = 0; i < len; i += 8) {
@@ -407,6 +437,7 @@ static void read_sample(struct reader *reader, const u64 *record, unsigned int s
 			reader->error = "a torn record";
 	}
 	reader->last[writer] = number;
+	reader->found[writer]++;
 	reader->samples++;
 }
 
@@ -431,14 +462,14 @@ static void read_lost(struct reader *reader, const u64 *record, unsigned int siz
 		reader->error = "a LOST record without what sample_id_all adds to it";
 }
 
-/* What is left of a lease tells of no loss, and names its event at its end. */
+/* What is left of a lease, or a gap, tells of no loss, and names its event at its end. */
 static void read_padding(struct reader *reader, const u64 *record, unsigned int size)
 {
 	u64 id = record[size / 8 - 1];
 
 	if (record[1])
 		reader->error = "padding that tells of a loss";
-	if (tick_stopped)
+	if (tick_stopped && !buffer->overwrite)
 		reader->error = "a lease without a tick";
 	if (reader->ids && (id - FIRST_ID >= CPUS || cpus[id - FIRST_ID].event.parent))
 		reader->error = "padding of nobody";

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Overwrite mode: writers that are held up while others fill the buffer more than once. */
+#include <malloc.h>
+#include <stdlib.h>
+
+#include <linux/preempt.h>
+#include <linux/slab.h>
+
+#include "../../../../kernel/events/output_shared.h"
+#include "output_test.h"
+
+#define PAGES	16
+#define SIZE	(PAGES * PAGE_SIZE)
+#define BLOCK	(SIZE / 64)
+#define GAP_MAX	65528
+
+static struct reader reader;
+static unsigned long first_start;	/* of the records to be read */
+static u64 first_number;
+
+static void begin(int pages, bool backward)
+{
+	buffer_new(pages, true, backward, true);
+	for (int i = 0; i < CPUS; i++)
+		cpus[i].event.attr.sample_id_all = true;
+	cpu_enter(0);
+	reader_init(&reader);
+	reader.ids = true;
+}
+
+static void end(void)
+{
+	this_cpu = &cpus[0];
+	cpu_leave();
+	tick_stopped = true;
+	buffer_free();
+}
+
+/* CPU @cpu begins a record, and CPU 0 goes on. */
+static void hold(int cpu, struct perf_output_handle *handle, unsigned int size)
+{
+	int preempted = preempt_count;
+
+	this_cpu = &cpus[cpu];
+	this_cpu->attempts[0]++;
+	if (!write_begin(handle, size))
+		writer_error = "nothing is to be held up";
+	this_cpu = &cpus[0];
+	preempt_count = preempted;
+}
+
+static void let_go(int cpu, struct perf_output_handle *handle, unsigned int size)
+{
+	int preempted = preempt_count;
+
+	this_cpu = &cpus[cpu];
+	write_body(handle, cpu * LEVELS, this_cpu->attempts[0], size);
+	this_cpu = &cpus[0];
+	preempt_count = preempted;
+}
+
+/* The records from here on will be read. */
+static void read_from_here(void)
+{
+	first_start = this_cpu->end;
+	first_number = this_cpu->attempts[0] + 1;
+}
+
+static void fill(unsigned long bytes)
+{
+	unsigned long until = this_cpu->end + bytes;
+
+	while (this_cpu->end < until && !this_cpu->lost[0])
+		write_record();
+}
+
+/*
+ * When nobody writes. All newest records of CPU 0 are there: in a forward buffer, from
+ * read_from_here() on.
+ */
+static const char *check_newest(void)
+{
+	u64 newest = this_cpu->attempts[0];
+
+	reader.found[0] = 0;
+	reader.leases = 0;
+	reader.lost = 0;
+	memset(reader.last, 0, sizeof(reader.last));
+	if (this_cpu->event.attr.write_backward) {
+		read_newest(&reader);
+		first_number = reader.last[0];
+	} else {
+		reader.tail = first_start;
+		reader.head = first_start;
+		read_to(&reader, published());
+	}
+	if (writer_error || reader.error)
+		return writer_error ?: reader.error;
+	if (this_cpu->lost[0])
+		return "a CPU lost its newest records";
+	if (reader.found[0] != newest - first_number + 1)
+		return "not all newest records are there";
+	return NULL;
+}
+
+static u64 lost_samples(void)
+{
+	u64 lost = 0;
+
+	for (int i = 0; i < CPUS; i++)
+		lost += atomic64_read(&cpus[i].event.lost_samples);
+	return lost;
+}
+
+/* Writers of @held records, @size bytes each, are held up for some laps. */
+static const char *pass(int pages, bool backward, unsigned int held, unsigned int size)
+{
+	struct perf_output_handle handles[64];
+	const char *error = NULL;
+	u64 gaps = 0, lost = 0;
+	unsigned long space;
+
+	begin(pages, backward);
+	space = perf_data_size(buffer) - held * size - 6 * buffer->shared->block_size;
+	this_cpu->span = 60;
+	for (int i = 0; i < 60 && !error; i++) {
+		fill(i * 100);
+		for (unsigned int j = 0; j < held; j++)
+			hold(1, &handles[j], size);
+		fill(space / 2);
+		if (published() > handles[0].shared_start)
+			error = "a record in flight is published before it is passed";
+		fill((1 + i % 3) * SIZE + i * 1000);
+		read_from_here();
+		fill(space);
+		for (unsigned int j = 0; j < held; j++)
+			let_go(1, &handles[j], size);
+		lost += held;
+		if (published() != this_cpu->end)
+			error = error ?: "not everything is published";
+		error = error ?: check_newest();
+		gaps += reader.leases;
+		if (!error && (!all_is_committed() || lost_samples() != lost))
+			error = "what a passed writer lost is not counted once";
+
+		/* Nobody is held up any more. */
+		fill(SIZE);
+		read_from_here();
+		fill(space);
+		error = error ?: check_newest();
+		if (!error && reader.leases)
+			error = "a block is skipped that is free";
+	}
+	if (!error && !gaps)
+		error = "no gap was seen";
+	end();
+	return error;
+}
+
+static void test_passed(void)
+{
+	static const struct {
+		const char	*what;
+		int		pages;
+		unsigned int	held, size;
+	} cases[] = {
+		{ "a short record", PAGES, 1, RECORD_MIN },
+		{ "a record of two blocks", PAGES, 1, BLOCK },
+		{ "some records", PAGES, 7, 1000 },
+		{ "a long record", PAGES, 1, 20000 },
+		{ "one page", 1, 1, RECORD_MIN },
+	};
+
+	for (unsigned int i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
+		bool backward = i % 2;
+		const char *error = pass(cases[i / 2].pages, backward, cases[i / 2].held,
+					 cases[i / 2].size);
+
+		tap_result(!error, "overwrite, %s, %s held up: %s",
+			   backward ? "backward" : "forward", cases[i / 2].what,
+			   error ?: "the others pass it");
+	}
+}
+
+/* As many as a gap covers: the others go on. One more: they lose, as in other modes. */
+static void test_too_many(void)
+{
+	const unsigned int size = 4096, most = (GAP_MAX - 3 * OVERWRITE_MARGIN) / size;
+	struct perf_output_handle handles[20];
+	bool ok = true;
+
+	for (unsigned int held = most - 2; held < most + 4; held++) {
+		begin(64, held % 2);
+		ok &= buffer->shared->block_size == size;
+		for (unsigned int i = 0; i < held; i++)
+			hold(1, &handles[i], size);
+		fill(3 * 64 * PAGE_SIZE);
+		ok &= !this_cpu->lost[0] == (held <= most);
+		ok &= this_cpu->end <= handles[0].shared_start + 64 * PAGE_SIZE || held <= most;
+		for (unsigned int i = 0; i < held; i++)
+			let_go(1, &handles[i], size);
+		this_cpu->lost[0] = 0;
+		fill(3 * 64 * PAGE_SIZE);
+		ok &= !this_cpu->lost[0] && all_is_committed();
+		ok &= published() == this_cpu->end;
+		end();
+	}
+	tap_result(ok && !writer_error, "overwrite: 64 kB of held-up blocks are passed, and not more");
+}
+
+/* Long records stop short of a held-up block, at any distance. */
+static void test_long_records(bool backward)
+{
+	struct perf_output_handle handle;
+	const char *error = NULL;
+
+	begin(64, backward);
+	for (int i = 0; i < 300 && !error; i++) {
+		this_cpu->span = 8000;
+		fill(i * 1000);
+		hold(1, &handle, RECORD_MIN);
+		fill(64 * PAGE_SIZE);
+		read_from_here();
+		fill(32 * PAGE_SIZE);
+		let_go(1, &handle, RECORD_MIN);
+		error = check_newest();
+	}
+	tap_result(!error && all_is_committed(), "overwrite, %s, long records pass a held-up one: %s",
+		   backward ? "backward" : "forward", error ?: "fine");
+	end();
+}
+
+/* A record without room in an empty buffer changes nothing. */
+static void test_too_large(void)
+{
+	struct perf_output_handle handle;
+	struct perf_sample_data data;
+	bool ok = true;
+
+	begin(1, false);
+	for (unsigned int size = PAGE_SIZE - OVERWRITE_MARGIN + 8; size < 65536; size *= 2)
+		ok &= perf_output_begin(&handle, &data, &this_cpu->event, size) == -ENOSPC;
+	ok &= !buffer->shared->complete.counter && !buffer->shared->reserved.counter;
+	write_record();
+	ok &= published() == this_cpu->end;
+	tap_result(ok && !writer_error, "overwrite: a record larger than the buffer passes nobody");
+	end();
+}
+
+static int accesses_left;
+static void (*event)(void);
+static struct perf_output_handle held;
+static bool is_held;
+
+static void at_access(void)
+{
+	void (*step)(void) = this_cpu->step;
+
+	if (accesses_left--)
+		return;
+
+	this_cpu->step = NULL;
+	event();
+	this_cpu->step = step;
+}
+
+static void return_of_held(void)
+{
+	let_go(1, &held, RECORD_MIN);
+	is_held = false;
+}
+
+/* The writer returns at any access of the one who passes it. */
+static void test_returns(bool backward)
+{
+	const char *error = NULL;
+	u64 passed = 0, gaps = 0;
+
+	begin(1, backward);
+	this_cpu->span = 40;
+	event = return_of_held;
+	for (int i = 0; i < 8000 && !error; i++) {
+		fill(i % 13 * 200);
+		is_held = true;
+		hold(1, &held, RECORD_MIN);
+		/* Up to the record that has no room unless it passes the block */
+		fill(PAGE_SIZE - 1000 + i % 7 * 100);
+		read_from_here();
+		accesses_left = i % 400;
+		this_cpu->step = at_access;
+		fill(1500);
+		this_cpu->step = NULL;
+		if (is_held)
+			return_of_held();
+		error = check_newest();
+		gaps += reader.leases;
+		if (!error && (!all_is_committed() || published() != this_cpu->end))
+			error = "not everything is committed and published";
+		fill(2 * PAGE_SIZE);
+		passed = lost_samples();
+	}
+	tap_result(!error && passed > 400 && passed < 7600 && gaps > 400,
+		   "overwrite, %s, a held-up writer returns anywhere: %s",
+		   backward ? "backward" : "forward", error ?: "fine");
+	end();
+}
+
+/*
+ * Leases
+ */
+
+static struct shared_lease *lease_of(int cpu)
+{
+	return per_cpu_ptr(buffer->shared->leases, cpu);
+}
+
+static bool has_lease(int cpu)
+{
+	return local_read(&lease_of(cpu)->pos) < LEASE_ASKED;
+}
+
+static bool is_passed(unsigned long start)
+{
+	return (long)(buffer->shared->complete.counter - start) > 0;
+}
+
+/* CPU 1 gets a lease with records in it. */
+static void lease_of_held(void)
+{
+	int tries = 1000;
+
+	this_cpu = &cpus[1];
+	do
+		write_record();
+	while ((!has_lease(1) || local_read(&lease_of(1)->pos) == lease_of(1)->start) && --tries);
+	if (!tries)
+		writer_error = "a CPU that writes much gets no lease";
+	this_cpu = &cpus[0];
+}
+
+/* A CPU is held up with a lease, between records or in the middle of one. */
+static void test_passed_lease(bool backward, bool in_flight)
+{
+	const char *error = NULL;
+	u64 lost = 0;
+
+	begin(64, backward);
+	tick_stopped = false;
+	for (int i = 0; i < 100 && !error; i++) {
+		struct shared_lease *lease = lease_of(1);
+		unsigned long end_of_lease;
+
+		lease_of_held();
+		end_of_lease = lease->start + lease->size;
+		if (in_flight)
+			hold(1, &held, RECORD_MIN);
+		fill(64 * PAGE_SIZE + i * 1000);
+		if (!is_passed(end_of_lease - 1) || this_cpu->lost[0])
+			error = "a lease is not passed";
+		if (in_flight) {
+			lost += held.shared_start < end_of_lease;
+			let_go(1, &held, RECORD_MIN);
+		}
+		if (lost_samples() != lost)
+			error = "a record of a passed lease is not counted as lost";
+
+		/* It is on its CPU again, and its next records are those of all. */
+		this_cpu = &cpus[1];
+		write_record();
+		if (this_cpu->end <= end_of_lease)
+			error = "a record goes to a passed lease";
+		tick();
+		this_cpu = &cpus[0];
+		tick();
+		read_from_here();
+		fill(32 * PAGE_SIZE);
+		tick();
+		if (published() < this_cpu->end || !all_is_committed())
+			error = "not everything is committed and published";
+		reader.last[LEVELS] = 0;
+		error = error ?: check_newest();
+	}
+	tap_result(!error && (lost || !in_flight),
+		   "overwrite, %s, a CPU is held up with a lease%s: %s",
+		   backward ? "backward" : "forward", in_flight ? " and in a record" : "",
+		   error ?: "the others pass it");
+	end();
+}
+
+/* Another CPU writes a lap. */
+static void write_lap(void)
+{
+	unsigned long until = buffer->shared->reserved.counter + perf_data_size(buffer);
+	struct cpu *was = this_cpu;
+
+	this_cpu = &cpus[1];
+	while (buffer->shared->reserved.counter < until)
+		write_record();
+	tick();
+	this_cpu = was;
+}
+
+/* A lease is passed while its CPU opens it, or fills it, or closes it. */
+static void test_passed_anywhere(bool backward)
+{
+	unsigned int hits = 0;
+	bool ok = true;
+
+	begin(8, backward);
+	tick_stopped = false;
+	event = write_lap;
+	for (int i = 0; i < 2000; i++) {
+		while (!has_lease(0))
+			write_record();
+		this_cpu->span = 4;
+		accesses_left = i % 200;
+		this_cpu->step = at_access;
+		for (int j = 0; j < 40 && accesses_left >= 0; j++)
+			write_record();
+		this_cpu->step = NULL;
+		hits += accesses_left < 0;
+		/* Its next record is one of the newest. */
+		write_record();
+		ok &= !is_passed(this_cpu->end - 1) &&
+		      !(has_lease(0) && is_passed(lease_of(0)->start));
+		tick();
+		ok &= published() >= this_cpu->end && all_is_committed();
+	}
+	tap_result(ok && hits > 1000 && !writer_error && !this_cpu->lost[0],
+		   "overwrite, %s, a lap is written at any access: no lease stays behind",
+		   backward ? "backward" : "forward");
+	end();
+}
+
+/* Blocks that are smaller than a gap, in buffers up to 256 MB */
+static void test_block_sizes(void)
+{
+	struct perf_event_mmap_page page = {};
+	bool ok = true;
+
+	for (int pages_log2 = 0; pages_log2 <= 20; pages_log2++) {
+		struct perf_buffer rb = {
+			.user_page = &page,
+			.nr_pages = 1 << pages_log2,
+			.overwrite = 1,
+		};
+
+		ok &= !perf_output_share(&rb, false);
+		ok &= rb.shared->block_size <= 16384 || pages_log2 > 16;
+		ok &= malloc_usable_size(rb.shared) < 300000;
+		lease_exit(rb.shared);
+		kfree(rb.shared);
+	}
+	tap_result(ok, "overwrite: a gap covers some blocks of a buffer of 256 MB");
+}
+
+void overwrite_tests(void)
+{
+	test_passed();
+	test_too_many();
+	test_long_records(false);
+	test_long_records(true);
+	test_too_large();
+	test_returns(false);
+	test_returns(true);
+	for (int i = 0; i < 4; i++)
+		test_passed_lease(i & 1, i & 2);
+	test_passed_anywhere(false);
+	test_passed_anywhere(true);
+	test_block_sizes();
+}
