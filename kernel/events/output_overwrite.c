@@ -18,17 +18,15 @@
  * W1  A passed block has fewer bytes committed than its laps, as long as a writer is in it:
  *     each gap commits what a lap has. That is how the next lap knows it. When the last of
  *     its writers has committed, it is a block like any other.
- * W2  ->reserved is at least a margin below a block that is passed, so that there is room
- *     for the beginning of the gap: I3 keeps that distance from all blocks in which
- *     writers may be, and each record keeps it from those that are passed already.
- * W3  A block is passed before it can be reserved again, and a reservation looks at it after
- *     that: B of output_shared.c reads from the cmpxchg in overwrite_pass(), or from a
- *     later one.
+ * W2  ->reserved is at least a margin below a block with a writer in it, so that there is
+ *     room for the beginning of a gap: each record keeps that distance. It does so from a
+ *     block that is yet to be passed, too, as that looks the same.
  *
  * A record that ends in a passed block is lost, and its writer counts it. A lease there gets
  * no further records. Gaps are as large as a record can be at most, and writers have to be
  * held up in this many blocks, one after the other, before others lose records again. That
- * is several blocks, unless the buffer is larger than 256 MB.
+ * is several blocks, unless the buffer is larger than 256 MB. Or they have to leave too little
+ * room between them for a record, again and again.
  */
 #include <linux/cpumask.h>
 #include <linux/perf_event.h>
@@ -38,6 +36,9 @@
 
 /* The size of a record has 16 bits, and is a multiple of 8. */
 #define GAP_MAX		65528UL
+
+/* A record that doesn't fit between so many of them is lost: it can't go on for laps. */
+#define GAPS_MAX	16
 
 /* The leases in the block take no more records, and those in flight commit themselves. */
 static void overwrite_end_leases(struct perf_output_shared *sh, unsigned long block)
@@ -73,7 +74,7 @@ bool overwrite_pass(struct perf_buffer *rb, unsigned long head, unsigned int siz
 	unsigned long oldest = atomic_long_read_acquire(&sh->complete);
 	long old = oldest;
 
-	if (head + size - oldest <= sh->limit)
+	if (head + size - oldest <= sh->size)
 		return true;
 
 	if ((long)(shared_block_start(sh, head) - oldest) <= 0)
@@ -109,22 +110,28 @@ static bool overwrite_find_held(struct perf_output_shared *sh, unsigned long hea
 	return false;
 }
 
-/* Reserve @size bytes and make a record of no loss of them, which leaves its middle alone. */
-static void overwrite_write_gap(struct perf_buffer *rb, struct perf_event *event,
-				struct perf_sample_data *data, unsigned long head,
-				unsigned int size)
+/*
+ * Reserve @size bytes, unless others have reserved meanwhile, and make a record of no loss of
+ * them, which leaves its middle alone.
+ *
+ * Return: number of gaps.
+ */
+static int overwrite_write_gap(struct perf_buffer *rb, struct perf_event *event,
+			       struct perf_sample_data *data, unsigned long head,
+			       unsigned int size)
 {
 	struct perf_output_shared *sh = rb->shared;
 	unsigned int id_size = shared_id_size(event);
 	long old = head;
 
 	if (!atomic_long_try_cmpxchg(&sh->reserved, &old, head + size))	/* D */
-		return;
+		return 0;
 
 	shared_store_id(rb, event, data, sh->backward ? head : head + size - id_size, id_size);
 	shared_store_padding(rb, head, head + size);
 	shared_commit(sh, head, size);
 	shared_publish(rb);
+	return 1;
 }
 
 /**
@@ -134,13 +141,16 @@ static void overwrite_write_gap(struct perf_buffer *rb, struct perf_event *event
  * @data: data of the record, with what sample_id_all adds
  * @head: where the record would begin; there is room for it
  * @size: its size
+ * @gaps: number of gaps that were written for this record
  *
  * Context: any, NMI included; preemption is disabled.
  * Return: 0 if there is no such block, 1 if the caller has to look again, -ENOSPC if more
- * blocks are held, one after the other, than a gap covers.
+ * blocks are held, one after the other, than a gap covers, or too many with too little room
+ * between them.
  */
 int overwrite_skip(struct perf_buffer *rb, struct perf_event *event,
-		   struct perf_sample_data *data, unsigned long head, unsigned int size)
+		   struct perf_sample_data *data, unsigned long head, unsigned int size,
+		   unsigned int *gaps)
 {
 	struct perf_output_shared *sh = rb->shared;
 	unsigned long held, gap;
@@ -148,10 +158,13 @@ int overwrite_skip(struct perf_buffer *rb, struct perf_event *event,
 	if (likely(!overwrite_find_held(sh, head, size, &held)))
 		return 0;
 
+	if (*gaps == GAPS_MAX)
+		return -ENOSPC;
+
 	/* A long record may leave more room below the block than a gap has. */
 	if (held - head > 2 * OVERWRITE_MARGIN) {
-		overwrite_write_gap(rb, event, data, head,
-				    min(held - head - OVERWRITE_MARGIN, GAP_MAX));
+		gap = min(held - head - OVERWRITE_MARGIN, GAP_MAX);
+		*gaps += overwrite_write_gap(rb, event, data, head, gap);
 		return 1;
 	}
 
@@ -164,6 +177,6 @@ int overwrite_skip(struct perf_buffer *rb, struct perf_event *event,
 			return overwrite_pass(rb, head, gap) ? 1 : -ENOSPC;
 	} while (overwrite_is_held(sh, held));
 
-	overwrite_write_gap(rb, event, data, head, gap);
+	*gaps += overwrite_write_gap(rb, event, data, head, gap);
 	return 1;
 }

@@ -182,7 +182,7 @@ bool shared_has_room(struct perf_buffer *rb, unsigned long head, unsigned int si
 	unsigned long complete, tail;
 
 	complete = atomic_long_read_acquire(&sh->complete);	/* B */
-	if (head + size - complete > sh->limit)
+	if (head + size - complete > sh->size)
 		return false;
 
 	if (rb->overwrite)
@@ -208,7 +208,7 @@ __shared_reserve(struct perf_buffer *rb, struct perf_event *event,
 		 unsigned long *start)
 {
 	struct perf_output_shared *sh = rb->shared;
-	unsigned int want = size;
+	unsigned int want = size, gaps = 0;
 	unsigned long head;
 	int skipped;
 
@@ -228,7 +228,7 @@ __shared_reserve(struct perf_buffer *rb, struct perf_event *event,
 			continue;
 		}
 		if (unlikely(rb->overwrite)) {
-			skipped = overwrite_skip(rb, event, data, head, size);
+			skipped = overwrite_skip(rb, event, data, head, size, &gaps);
 			if (skipped < 0 && atomic_long_read(&sh->reserved) == head)
 				return 0;
 			if (skipped)
@@ -718,7 +718,6 @@ static struct perf_output_shared *shared_alloc(struct perf_buffer *rb, bool back
 		return NULL;
 
 	sh->size = size;
-	sh->limit = rb->overwrite ? size - OVERWRITE_MARGIN : size;
 	sh->block_size = 1UL << block_log2;
 	sh->block_log2 = block_log2;
 	sh->blocks_log2 = nr_blocks ? ilog2(nr_blocks) : 0;

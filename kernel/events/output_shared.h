@@ -66,7 +66,6 @@ struct shared_lease {
 /**
  * struct perf_output_shared - what the writers of a buffer share
  * @size: size of the buffer
- * @limit: how far @reserved may be ahead of @complete: @size, or less in overwrite mode
  * @block_size: size of a block
  * @block_log2: binary logarithm of @block_size
  * @blocks_log2: binary logarithm of the number of blocks
@@ -96,7 +95,6 @@ struct shared_lease {
  */
 struct perf_output_shared {
 	unsigned long		size;
-	unsigned long		limit;
 	unsigned long		block_size;
 	unsigned char		block_log2;
 	unsigned char		blocks_log2;
@@ -246,7 +244,8 @@ void lease_close_all(struct perf_buffer *rb);
 
 bool overwrite_pass(struct perf_buffer *rb, unsigned long head, unsigned int size);
 int overwrite_skip(struct perf_buffer *rb, struct perf_event *event,
-		   struct perf_sample_data *data, unsigned long head, unsigned int size);
+		   struct perf_sample_data *data, unsigned long head, unsigned int size,
+		   unsigned int *gaps);
 
 /* Have others passed a record that is not committed, or a lease? */
 static inline bool overwrite_is_passed(struct perf_buffer *rb, unsigned long start)

@@ -134,7 +134,8 @@ def build_kernel():
     """With the changed files mounted over those of the tree, for the build only."""
     mounts = []
     for target in TARGETS:
-        target.switch()
+        if not target.source:
+            target.switch()
         file = OUT / Path(target.path).name
         if not file.exists() or file.read_text() != target.source:
             file.write_text(target.source)

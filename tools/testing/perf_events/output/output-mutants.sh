@@ -68,7 +68,7 @@ try "stores data_head without cmpxchg" \
 	's/if (try_cmpxchg(data_head, &old, \(shared_flip(sh, until)\)))'\
 '/WRITE_ONCE(*data_head, \1); if (old != until)/'
 try "believes data_tail" \
-	's/if (head + size - complete > sh->limit)/if (head == complete + 1)/'
+	's/if (head + size - complete > sh->size)/if (head == complete + 1)/'
 try "takes what was lost twice" \
 	's/return atomic_long_xchg(&sh->lost, 0)/return atomic_long_read(\&sh->lost)/'
 try "forgets what was lost when there is no room" \

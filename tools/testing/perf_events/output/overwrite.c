@@ -238,12 +238,41 @@ static void test_too_large(void)
 	bool ok = true;
 
 	begin(1, false);
-	for (unsigned int size = PAGE_SIZE - OVERWRITE_MARGIN + 8; size < 65536; size *= 2)
+	for (unsigned int size = PAGE_SIZE + 8; size < 65536; size *= 2)
 		ok &= perf_output_begin(&handle, &data, &this_cpu->event, size) == -ENOSPC;
 	ok &= !buffer->shared->complete.counter && !buffer->shared->reserved.counter;
 	write_record();
 	ok &= published() == this_cpu->end;
 	tap_result(ok && !writer_error, "overwrite: a record larger than the buffer passes nobody");
+	end();
+}
+
+/* Between blocks that are held there is room for short records, but not for longer ones. */
+static void test_no_room_between(void)
+{
+	const unsigned int size = BLOCK;
+	struct perf_output_handle handles[SIZE / BLOCK / 2], handle;
+	bool ok = true;
+
+	begin(PAGES, false);
+	for (unsigned int i = 0; i < ARRAY_SIZE(handles); i++) {
+		hold(1, &handles[i], size);
+		hold(2, &handle, size);
+		let_go(2, &handle, size);
+	}
+	for (int i = 0; i < 10; i++) {
+		this_cpu->attempts[0]++;
+		ok &= !write_begin(&handle, size);
+	}
+	ok &= this_cpu->lost[0] == 0 && lost_samples() == 10;
+	for (int i = 0; i < 1000; i++)
+		write_record();
+	ok &= !this_cpu->lost[0];
+	for (unsigned int i = 0; i < ARRAY_SIZE(handles); i++)
+		let_go(1, &handles[i], size);
+	fill(SIZE);
+	ok &= all_is_committed() && published() == this_cpu->end && !this_cpu->lost[0];
+	tap_result(ok && !writer_error, "overwrite: a record that fits in no room between others is lost");
 	end();
 }
 
@@ -461,6 +490,7 @@ void overwrite_tests(void)
 	test_long_records(false);
 	test_long_records(true);
 	test_too_large();
+	test_no_room_between();
 	test_returns(false);
 	test_returns(true);
 	for (int i = 0; i < 4; i++)

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * kernel/events/output_overwrite.c: how writers pass one that is held up, access by access.
+ * The letters are those of output_shared.c.
+ *
+ * CPU 0 may stand still anywhere for as long as it likes, with a record in two blocks. CPU 1 fills
+ * the buffer more than once meanwhile. It stands still while an NMI writes there.
+ *
+ * Claimed:
+ *   - a word has one writer at a time;
+ *   - what is below data_head is committed, or others have passed its writer;
+ *   - when nobody writes, all is committed and published, and each word of the last lap is
+ *     what was stored there in that lap, but for the middle of gaps;
+ *   - with one CPU that may be held up, nothing is lost.
+ *
+ * -DWORDS, -DNMIS, -DHELD; -DMUTANT_...: breaks one line. See output-spin-check.sh.
+ */
+#ifndef HELD
+#define HELD	1
+#endif
+#ifndef WORDS
+#define WORDS	24	/* that CPU 1 fills, at least */
+#endif
+#ifndef NMIS
+#define NMIS	0	/* on CPU 1 */
+#endif
+
+#define BLOCK	3
+#define BLOCKS	4
+#define SIZE	(BLOCKS * BLOCK)
+#define MARGIN	1
+#define GAP_MAX	(2 * BLOCK + 3 * MARGIN)
+#define GAPS_MAX BLOCKS
+
+#define block_of(pos)	(((pos) % SIZE) / BLOCK)
+#define block_start(pos) ((pos) / BLOCK * BLOCK)
+/* Of the block in its lap: fewer than 0 if it is held */
+#define committed_at(pos) (committed[block_of(pos)] - (pos) / SIZE * BLOCK)
+
+byte reserved, complete, data_head;
+byte committed[BLOCKS];
+byte cut[BLOCKS];
+
+/* What the claims need to know. The numbers are the highest position in the word, plus one. */
+byte mem[SIZE];		/* that is stored */
+byte gaps_at[SIZE];	/* in the middle of a gap, which nobody stores */
+byte done_at[SIZE];	/* that is committed */
+byte passed_at[BLOCKS];	/* whose writer was passed */
+byte owner[SIZE];	/* writers that fill this word */
+byte lost, done;
+bool nmi;	/* on CPU 1 */
+
+#define stored(at) ((at) < from + MARGIN || (at) >= from + size - MARGIN || !gap)
+
+/* [from, from + size) of a record, or of a gap, is reserved. */
+inline own()
+{
+	at = from;
+	do
+	:: at < from + size ->
+		if
+		:: stored(at) -> owner[at % SIZE]++; assert(owner[at % SIZE] == 1)
+		:: else -> gaps_at[at % SIZE] = at + 1
+		fi;
+		at++
+	:: else -> break
+	od;
+	at = 0
+}
+
+inline store()
+{
+	d_step {
+		at = from;
+		do
+		:: at < from + size ->
+			if
+			:: stored(at) -> mem[at % SIZE] = at + 1
+			:: else
+			fi;
+			at++
+		:: else -> break
+		od;
+		at = from
+	}
+}
+
+inline commit()
+{
+	do
+	:: d_step {							/* E */
+			at < from + size;
+			stop = block_start(at) + BLOCK;
+			if
+			:: stop < from + size -> cut[block_of(at)] = from
+			:: stop == from + size -> cut[block_of(at)] = stop
+			:: else -> stop = from + size
+			fi;
+			committed[block_of(at)] = committed[block_of(at)] + stop - at;
+			do
+			:: at < stop ->
+				if
+				:: stored(at) -> owner[at % SIZE]--
+				:: else
+				fi;
+				if
+				:: done_at[at % SIZE] <= at -> done_at[at % SIZE] = at + 1
+				:: else
+				fi;
+				at++
+			:: else -> break
+			od
+		}
+	:: atomic { at == from + size -> at = 0; stop = 0; break }
+	od
+}
+
+#ifdef MUTANT_HELD_IS_COMPLETE
+#define is_complete(pos) (committed_at(pos) >= BLOCK || committed_at(pos) < 0)
+#else
+#define is_complete(pos) (committed_at(pos) >= BLOCK)
+#endif
+
+inline publish()
+{
+	atomic { was = complete; at = was; until = was };		/* F */
+	do
+	:: atomic {							/* G */
+			at != was + SIZE && is_complete(at);
+			until = cut[block_of(at)];
+			at = at + BLOCK
+		}
+	:: atomic {
+			at == was + SIZE || !is_complete(at);
+			bytes = committed_at(at);
+			break
+		}
+	od;
+	atomic {							/* H */
+		if
+		:: at != was + SIZE && reserved - at == bytes -> until = reserved
+		:: else ->
+			if
+			:: until > at || until < was -> until = was
+			:: else
+			fi
+		fi
+	};
+	atomic {							/* I */
+		if
+		:: complete < at -> complete = at
+		:: else
+		fi
+	};
+	atomic {							/* J, K, L */
+		if
+		:: until > was && until > data_head ->
+			at = data_head;
+			do
+			:: at < until ->
+				assert(done_at[at % SIZE] > at || passed_at[block_of(at)] > at);
+				at++
+			:: else -> break
+			od;
+			data_head = until
+		:: else
+		fi;
+		was = 0; until = 0; bytes = 0; at = 0
+	}
+}
+
+#ifdef MUTANT_ROOM_IS_STALE
+#define has_room(want)	false
+#else
+#define has_room(want)	(head + (want) <= was + SIZE)
+#endif
+
+/* Pass the oldest block. @again: the caller looks again. */
+inline pass(want)
+{
+	was = complete;
+	if
+	:: has_room(want) -> was = 0
+	:: !has_room(want) && was >= block_start(head) -> was = 0; again = false
+	:: !has_room(want) && was < block_start(head) ->
+		if
+		:: committed_at(was) >= BLOCK -> publish()
+		:: else ->
+			atomic {
+				if
+				:: complete == was ->
+					complete = was + BLOCK;
+					passed_at[block_of(was)] = was + BLOCK
+				:: else
+				fi;
+				was = 0
+			}
+		fi
+	fi
+}
+
+#ifdef MUTANT_NO_MARGIN
+#define DISTANCE	0
+#else
+#define DISTANCE	MARGIN
+#endif
+
+/* @gap: what the gap takes, if there is one to write; @again: the caller looks again */
+inline skip_held()
+{
+	atomic { at = block_start(head + BLOCK - 1); again = false };
+	do
+	:: at < head + want + DISTANCE && committed_at(at) < 0 -> again = true; break
+	:: at < head + want + DISTANCE && committed_at(at) >= 0 -> at = at + BLOCK
+	:: at >= head + want + DISTANCE -> break
+	od;
+	if
+	:: again && gaps == GAPS_MAX -> again = false
+	:: again && gaps < GAPS_MAX && at - head > 2 * MARGIN ->
+		size = at - head - MARGIN
+	:: again && gaps < GAPS_MAX && at - head <= 2 * MARGIN ->
+		do
+		:: true ->
+			at = at + BLOCK;
+			size = at + MARGIN - head;
+			if
+			:: size > GAP_MAX -> size = 0; again = false; break
+			:: size <= GAP_MAX && head + size > complete + SIZE ->	/* B */
+				until = size;
+				size = 0;
+				pass(until);
+				break
+			:: else
+			fi;
+#ifdef MUTANT_ONE_BLOCK
+			break
+#else
+			if
+			:: committed_at(at) < 0
+			:: else -> break
+			fi
+#endif
+		od
+	:: else -> again = true; at = 0; goto none
+	fi;
+	atomic { at = 0; until = 0; stop = 0 };
+	if
+	:: again && size > 0 ->
+		gap = true;
+		atomic {						/* D */
+			if
+			:: reserved == head ->
+				from = head;
+				reserved = head + size;
+				gaps++;
+				own()
+			:: else -> size = 0
+			fi
+		};
+		if
+		:: size > 0 -> store(); commit(); publish()
+		:: else
+		fi;
+		atomic { gap = false; size = 0; from = 0 }
+	:: else
+	fi;
+	held = true;
+none:	skip
+}
+
+inline write_record()
+{
+	do
+	:: atomic { head = reserved; again = true; held = false };	/* A */
+		if
+		:: head + want > complete + SIZE ->			/* B */
+			if
+			:: reserved == head -> pass(want)
+			:: else
+			fi;
+			held = true
+		:: else ->
+#ifndef MUTANT_NO_GAP
+			skip_held()
+#endif
+		fi;
+		if
+		:: !again && reserved == head -> lost++; break
+		:: held && (again || reserved != head)
+		:: !held ->
+			atomic {					/* D */
+				if
+				:: reserved == head ->
+					from = head;
+					size = want;
+					reserved = head + size;
+					own()
+				:: else -> held = true
+				fi
+			};
+			if
+			:: held
+			:: !held ->
+				store();
+				commit();
+				publish();
+				break
+			fi
+		fi
+	od;
+	atomic { head = 0; from = 0; size = 0; again = false; held = false; at = 0; gaps = 0 }
+}
+
+#define LOCALS							\
+	byte head, from, want, size, at, stop, was, until, gaps, n;	\
+	short bytes;						\
+	bool gap, again, held
+
+proctype held_up()
+{
+	LOCALS;
+
+	do
+	:: n < HELD -> want = 2; write_record(); n++
+	:: else -> break
+	od;
+	done++
+}
+
+/* The first record decides where the others meet the ends of blocks. */
+proctype writer() provided (!nmi)
+{
+	LOCALS;
+
+	do
+	:: reserved < WORDS ->
+		if
+		:: n == 0 -> want = 1; n = 1
+		:: want = 2; n = 1
+		fi;
+		write_record()
+	:: else -> break
+	od;
+	done++
+}
+
+/* Comes when CPU 0 was passed, if it is: the rest is the business of output_shared.pml. */
+proctype nmis()
+{
+	LOCALS;
+
+	passed_at[0] > 0 || done == 2;
+	do
+	:: n < NMIS ->
+		nmi = true;
+		want = 2;
+		write_record();
+		atomic { nmi = false; n++ }
+	:: else -> break
+	od;
+	done++
+}
+
+init
+{
+	byte at;
+
+	atomic {
+		run held_up();
+		run writer();
+		run nmis()
+	}
+	done == 3;
+
+	d_step {
+		assert(data_head == reserved);
+		at = (reserved > SIZE -> reserved - SIZE : 0);
+		do
+		:: at < reserved ->
+			assert(mem[at % SIZE] == at + 1 || gaps_at[at % SIZE] == at + 1);
+			at++
+		:: else -> break
+		od;
+		at = 0;
+		do
+		:: at < BLOCKS ->
+			assert(committed[at] == reserved / SIZE * BLOCK +
+			       (reserved % SIZE >= (at + 1) * BLOCK -> BLOCK :
+				(reserved % SIZE > at * BLOCK ->
+				 reserved % SIZE - at * BLOCK : 0)));
+			at++
+		:: else -> break
+		od
+	};
+	assert(lost == 0 || NMIS > 0)
+}
