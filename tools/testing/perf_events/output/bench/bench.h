@@ -10,6 +10,10 @@
 #define BYTES		(512 << 10)	/* of all buffers, what perf record takes */
 #define MANY_ROUNDS	1000
 #define WRITER_ROUNDS	11
+#define RINGS_MAX	8
+
+/* The first is compared with all others, up to NULL. */
+extern const struct ring *const rings[RINGS_MAX + 1];
 
 /**
  * struct figures - two rings, measured in turn

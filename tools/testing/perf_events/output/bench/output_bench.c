@@ -14,6 +14,16 @@
 
 #include "bench.h"
 
+const struct ring *const rings[RINGS_MAX + 1] = {
+	&shared_ring, &private_ring, &stock_ring, &owner_ring,
+#ifdef HAVE_DPDK
+	&rts_ring,
+#endif
+#ifdef HAVE_URCU
+	&wfcq_ring,
+#endif
+};
+
 void *ring_alloc(size_t bytes)
 {
 	void *p = aligned_alloc(CACHE_LINE, (bytes + CACHE_LINE - 1) & -CACHE_LINE);
