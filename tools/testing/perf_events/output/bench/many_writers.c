@@ -21,8 +21,6 @@
 
 #include "bench.h"
 
-#define WRITERS_MAX	8
-
 /**
  * struct run - one ring, filled and emptied
  * @records: of each writer

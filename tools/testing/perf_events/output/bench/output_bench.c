@@ -93,7 +93,7 @@ int main(int argc, char **argv)
 	unsigned int rounds = argc > 2 ? atoi(argv[2]) : WRITER_ROUNDS;
 
 	if (rounds < 1 || rounds > WRITER_ROUNDS) {
-		fprintf(stderr, "usage: output_bench [one|many|all] [ROUNDS of many, up to %u]\n",
+		fprintf(stderr, "usage: output_bench [one|many|burst|all] [ROUNDS, up to %u]\n",
 			WRITER_ROUNDS);
 		return 1;
 	}
@@ -102,5 +102,7 @@ int main(int argc, char **argv)
 		bench_one_writer();
 	if (!strcmp(which, "many") || !strcmp(which, "all"))
 		bench_many_writers(rounds);
+	if (!strcmp(which, "burst") || !strcmp(which, "all"))
+		bench_burst();
 	return 0;
 }
