@@ -15,7 +15,7 @@
 #include "bench.h"
 
 const struct ring *const rings[RINGS_MAX + 1] = {
-	&shared_ring, &private_ring, &stock_ring, &owner_ring,
+	&shared_ring, &private_ring, &stock_ring, &owner_ring, &bbq_ring,
 #ifdef HAVE_DPDK
 	&rts_ring,
 #endif
