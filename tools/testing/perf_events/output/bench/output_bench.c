@@ -22,6 +22,9 @@ const struct ring *const rings[RINGS_MAX + 1] = {
 #ifdef HAVE_URCU
 	&wfcq_ring,
 #endif
+#ifdef HAVE_LTTNG
+	&lttng_ring,
+#endif
 };
 
 void *ring_alloc(size_t bytes)
