@@ -10,6 +10,11 @@
 #define BYTES		(512 << 10)	/* of all buffers, what perf record takes */
 #define MANY_ROUNDS	1000
 #define WRITER_ROUNDS	11
+#define WRITERS_MAX	8
+#define RINGS_MAX	8
+
+/* The first is compared with all others, up to NULL. */
+extern const struct ring *const rings[RINGS_MAX + 1];
 
 /**
  * struct figures - two rings, measured in turn
@@ -44,5 +49,6 @@ void record_fill(void *record, unsigned int size);
 void bench_one_writer(void);
 /* @rounds: up to WRITER_ROUNDS */
 void bench_many_writers(unsigned int rounds);
+void bench_burst(void);
 
 #endif

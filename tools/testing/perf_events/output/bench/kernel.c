@@ -22,8 +22,9 @@
 #define sigev_notify_thread_id	_sigev_un._tid
 #endif
 
-#define SIGNAL_TICK	SIGRTMIN
-#define SIGNAL_CALL	(SIGRTMIN + 1)
+/* The library of lttng-ust blocks the three before. */
+#define SIGNAL_TICK	(SIGRTMIN + 3)
+#define SIGNAL_CALL	(SIGRTMIN + 4)
 #define TICK_NS		4000000		/* HZ is 250 */
 
 bool memory_fails;

@@ -21,21 +21,6 @@
 
 #include "bench.h"
 
-#define WRITERS_MAX	8
-#define RINGS_MAX	8
-
-static const struct ring *const rings[] = {
-	&shared_ring, &private_ring, &stock_ring, &owner_ring,
-#ifdef HAVE_DPDK
-	&rts_ring,
-#endif
-#ifdef HAVE_URCU
-	&wfcq_ring,
-#endif
-};
-
-#define RINGS	(sizeof(rings) / sizeof(*rings))
-
 /**
  * struct run - one ring, filled and emptied
  * @records: of each writer
@@ -219,7 +204,7 @@ static void compare_rings(unsigned int writers, unsigned int size, bool slow,
 	snprintf(what, sizeof(what), "%u bytes, %u writer%s", size, writers,
 		 writers > 1 ? "s" : "");
 	for (unsigned int round = 0; round < rounds; round++) {
-		for (unsigned int i = 0; i < RINGS; i++) {
+		for (unsigned int i = 0; rings[i]; i++) {
 			struct run run = {
 				.ring = rings[i], .writers = writers, .size = size,
 				.records = records, .slow = slow,
@@ -229,7 +214,7 @@ static void compare_rings(unsigned int writers, unsigned int size, bool slow,
 			values[i][round] = run_once(&run);
 		}
 	}
-	for (unsigned int i = 1; i < RINGS; i++) {
+	for (unsigned int i = 1; rings[i]; i++) {
 		struct figures figures = compare(values[0], values[i], rounds);
 
 		row(what, rings[0], rings[i], &figures,

@@ -14,6 +14,19 @@
 
 #include "bench.h"
 
+const struct ring *const rings[RINGS_MAX + 1] = {
+	&shared_ring, &private_ring, &stock_ring, &owner_ring, &bbq_ring,
+#ifdef HAVE_DPDK
+	&rts_ring,
+#endif
+#ifdef HAVE_URCU
+	&wfcq_ring,
+#endif
+#ifdef HAVE_LTTNG
+	&lttng_ring,
+#endif
+};
+
 void *ring_alloc(size_t bytes)
 {
 	void *p = aligned_alloc(CACHE_LINE, (bytes + CACHE_LINE - 1) & -CACHE_LINE);
@@ -83,7 +96,7 @@ int main(int argc, char **argv)
 	unsigned int rounds = argc > 2 ? atoi(argv[2]) : WRITER_ROUNDS;
 
 	if (rounds < 1 || rounds > WRITER_ROUNDS) {
-		fprintf(stderr, "usage: output_bench [one|many|all] [ROUNDS of many, up to %u]\n",
+		fprintf(stderr, "usage: output_bench [one|many|burst|all] [ROUNDS, up to %u]\n",
 			WRITER_ROUNDS);
 		return 1;
 	}
@@ -92,5 +105,7 @@ int main(int argc, char **argv)
 		bench_one_writer();
 	if (!strcmp(which, "many") || !strcmp(which, "all"))
 		bench_many_writers(rounds);
+	if (!strcmp(which, "burst") || !strcmp(which, "all"))
+		bench_burst();
 	return 0;
 }

@@ -57,7 +57,7 @@ static inline void ring_poll(const struct ring *ring, void *buffer)
 }
 
 extern const struct ring stock_ring, private_ring, shared_ring, owner_ring;
-extern const struct ring rts_ring, wfcq_ring;
+extern const struct ring bbq_ring, rts_ring, wfcq_ring, lttng_ring;
 
 void *ring_alloc(size_t bytes);
 
