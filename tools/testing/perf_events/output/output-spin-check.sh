@@ -62,6 +62,24 @@ done <<-END_OF_MUTANTS
 	ANY_LEASE -DOTHER=0 commits to whatever lease there is
 END_OF_MUTANTS
 
+expect correct "overwrite mode: a CPU is held up, and another one passes it" \
+	output_overwrite
+expect correct "overwrite mode: the same, with an NMI" \
+	output_overwrite -DNMIS=1 -DWORDS=16
+if [ "${1-}" = --deep ]; then
+	expect correct "overwrite mode: a CPU is held up twice, for more laps" \
+		output_overwrite -DHELD=2 -DWORDS=36
+fi
+
+while read -r mutant what; do
+	expect refuted "mutant: $what" output_overwrite -DMUTANT_"$mutant"
+done <<-END_OF_MUTANTS
+	NO_GAP writes where a held-up writer may write
+	NO_MARGIN leaves no room for the beginning of a gap
+	ONE_BLOCK skips one held-up block, and not the one behind it
+	ROOM_IS_STALE loses a record for which there is room since it looked
+END_OF_MUTANTS
+
 expect refuted "lock of one CPU, two buffers" owner_lock
 expect correct "lock of one CPU, one buffer" owner_lock -DBUFFERS=1
 

@@ -115,11 +115,7 @@ inline commit()
 	od
 }
 
-#ifdef MUTANT_HELD_IS_COMPLETE
-#define is_complete(pos) (committed_at(pos) >= BLOCK || committed_at(pos) < 0)
-#else
 #define is_complete(pos) (committed_at(pos) >= BLOCK)
-#endif
 
 inline publish()
 {

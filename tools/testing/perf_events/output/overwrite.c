@@ -255,10 +255,11 @@ static void test_no_room_between(void)
 	bool ok = true;
 
 	begin(PAGES, false);
-	for (unsigned int i = 0; i < ARRAY_SIZE(handles); i++) {
-		hold(1, &handles[i], size);
+	hold(1, &handles[0], size);
+	for (unsigned int i = 1; i < ARRAY_SIZE(handles); i++) {
 		hold(2, &handle, size);
 		let_go(2, &handle, size);
+		hold(1, &handles[i], size);
 	}
 	for (int i = 0; i < 10; i++) {
 		this_cpu->attempts[0]++;
