@@ -167,6 +167,7 @@ TARGETS = [
                    "core_faults", "aux_faults", "kernel_addresses", "nmi_addresses",
                    "output_shared", "output_redirect", "aux_teardown", "aux_total",
                    "aux_overwrite", "aux_sample", "aux_pause", "sigtrap_threads",
-                   "remove_on_exec", "ring_aux", "ring_records", "mmap"], ["--smp", "4"]),
+                   "remove_on_exec", "ring_aux", "ring_records", "mmap", "aux_keep",
+                   "aux_threads"], ["--smp", "4"]),
                  (["intel_exclusive"], ["--model=pebs"])),
 ]

@@ -17,7 +17,7 @@ failed=0
 # The subshell keeps the shell's own words about a crash out of the output.
 run_test()
 {
-	(ulimit -t 60; timeout 300 "$build/output_test"; exit) >"$build/log" 2>&1
+	(ulimit -t 30; timeout 300 "$build/output_test"; exit) >"$build/log" 2>&1
 }
 
 # found_by status - what an exit status of run_test() other than 0 says
