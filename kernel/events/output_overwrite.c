@@ -59,6 +59,11 @@ static void overwrite_end_leases(struct perf_output_shared *sh, unsigned long bl
 	}
 }
 
+static long overwrite_committed(struct perf_output_shared *sh, unsigned long start)
+{
+	return shared_committed(sh, shared_block(sh, start), start);
+}
+
 /**
  * overwrite_pass - make room in a full buffer
  * @rb: shared buffer in overwrite mode
@@ -80,7 +85,7 @@ bool overwrite_pass(struct perf_buffer *rb, unsigned long head, unsigned int siz
 	if ((long)(shared_block_start(sh, head) - oldest) <= 0)
 		return false;
 
-	if (shared_committed(sh, oldest) >= (long)sh->block_size)
+	if (overwrite_committed(sh, oldest) >= (long)sh->block_size)
 		shared_publish(rb);
 	else if (atomic_long_try_cmpxchg(&sh->complete, &old, oldest + sh->block_size))
 		overwrite_end_leases(sh, oldest);	/* a full barrier before: lease_open() */
@@ -89,9 +94,9 @@ bool overwrite_pass(struct perf_buffer *rb, unsigned long head, unsigned int siz
 }
 
 /* W1 */
-static bool overwrite_is_held(struct perf_output_shared *sh, unsigned long block)
+static bool overwrite_is_held(struct perf_output_shared *sh, unsigned long start)
 {
-	return shared_committed(sh, block) < 0;
+	return overwrite_committed(sh, start) < 0;
 }
 
 /* The first block that is held, of those that a record would touch, or that it comes close to */

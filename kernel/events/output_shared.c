@@ -264,15 +264,14 @@ unsigned int shared_reserve_in_block(struct perf_buffer *rb, struct perf_event *
 void shared_store_id(struct perf_buffer *rb, struct perf_event *event,
 		     struct perf_sample_data *data, unsigned long start, unsigned int size)
 {
-	struct perf_output_handle handle = {
-		.rb = rb,
-		.shared_start = start,
-		.shared_size = size,
-	};
+	struct perf_output_handle handle;
 
 	if (!size)
 		return;
 
+	handle.rb = rb;
+	handle.shared_start = start;
+	handle.shared_size = size;
 	shared_locate(&handle);
 	perf_event__output_id_sample(event, &handle, data);
 }
@@ -438,13 +437,15 @@ static unsigned long shared_scan_complete(struct perf_output_shared *sh,
 {
 	unsigned long was = *complete, end = was + sh->size;
 	unsigned long pos, cut = was;
+	struct shared_block *block;
 	long bytes;
 
 	for (pos = was; pos != end; pos += sh->block_size) {
-		bytes = shared_committed(sh, pos);
+		block = shared_block(sh, pos);
+		bytes = shared_committed(sh, block, pos);
 		if (bytes < (long)sh->block_size)
 			break;
-		cut = READ_ONCE(shared_block(sh, pos)->cut);
+		cut = READ_ONCE(block->cut);
 	}
 
 	*complete = pos;

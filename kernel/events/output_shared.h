@@ -174,10 +174,9 @@ static inline unsigned long shared_lap(const struct perf_output_shared *sh,
  * Bytes committed in the block of @pos in its lap. Fewer than 0 if some are missing from
  * laps before: see output_overwrite.c.
  */
-static inline long shared_committed(const struct perf_output_shared *sh, unsigned long pos)
+static inline long shared_committed(const struct perf_output_shared *sh,
+				    const struct shared_block *block, unsigned long pos)
 {
-	const struct shared_block *block = &sh->blocks[(pos & (sh->size - 1)) >> sh->block_log2];
-
 	return atomic_long_read_acquire(&block->committed) - shared_lap(sh, pos);	/* G */
 }
 

@@ -14,18 +14,21 @@ trap 'rm -rf "$build"' EXIT
 count=0
 failed=0
 
-# The subshell keeps the shell's own words about a crash out of the output.
+# Up to the first failure. The subshell keeps the shell's own words about a crash out of the
+# output.
 run_test()
 {
-	(ulimit -t 30; timeout 300 "$build/output_test"; exit) >"$build/log" 2>&1
+	(ulimit -t 30; timeout 300 "$build/output_test"; exit) 2>&1 |
+		awk '{ print } /^not ok/ { exit }' >"$build/log"
+	return "${PIPESTATUS[0]}"
 }
 
 # found_by status - what an exit status of run_test() other than 0 says
 found_by()
 {
 	case $1 in
-	1) echo "$(grep -c '^not ok' "$build/log") of its tests" ;;
 	124 | 137 | 152) echo "a time limit" ;;
+	1 | 141) sed -n 's/^not ok [0-9]* - \(.*\)/"\1"/p' "$build/log" ;;
 	*) echo "a crash" ;;
 	esac
 }
@@ -58,7 +61,7 @@ try() # description sed-script
 		[ $status = 0 ] || { verdict=ok; by=$(found_by $status); }
 	fi
 	[ "$verdict" = ok ] || failed=$((failed + 1))
-	echo "$verdict $count - found by $by: $1"
+	echo "$verdict $count - $1: found by $by"
 }
 
 echo "TAP version 13"
@@ -83,7 +86,7 @@ try "publishes what is reserved" \
 try "takes no notice of who wants to be woken" \
 	's/shared_advance(&sh->wanted, .*);/wake = false;/'
 try "doesn't look again whether there is room" \
-	's/if (atomic_long_read(&sh->reserved) == head)/if (1)/'
+	's/if (atomic_long_read(&sh->reserved) == head \&\&/if (1 \&\&/'
 try "wants the reader for the beginning of a sample" \
 	'/shared_advance(&sh->wanted/s/ + handle->shared_size//'
 try "takes an early wake-up for the one that was wanted" \
@@ -120,7 +123,7 @@ try "leases to CPUs that go offline" \
 try "leases on PREEMPT_RT" \
 	's/ \&\& !IS_ENABLED(CONFIG_PREEMPT_RT)//'
 try "makes the padding too short" \
-	's/\.size = end - pos/.size = end - pos - 8/'
+	's/\.size = end - start/.size = end - start - 8/'
 try "leaves the end of the padding where it was in a backward buffer" \
 	's/for (i = lease->id_size; i; i -= 8)/for (i = 0; i; i -= 8)/'
 try "fills a lease up to its end" \
@@ -151,7 +154,7 @@ try "opens a lease that was passed meanwhile" \
 try "does not count a record as lost whose writer was passed" \
 	'/^void perf_output_end_shared/,/^}/s/overwrite_is_passed(rb, handle->shared_start)/0/'
 try "writes where a held-up writer may write" \
-	's/return shared_committed(sh, block) < 0;/return false;/'
+	's/return overwrite_committed(sh, start) < 0;/return false;/'
 try "leaves no room for the beginning of a gap" \
 	'/^static bool overwrite_find_held/,/^}/s/ + OVERWRITE_MARGIN//'
 try "leaves no room for the end of a gap" \

@@ -16,6 +16,8 @@ int main(int argc, char **argv)
 
 	if (scale < 1)
 		return 2;
+	/* Who waits for the first failure sees it at once. */
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("TAP version 13\n");
 #ifndef __SANITIZE_THREAD__
 	/* One thread: no race to find. */
