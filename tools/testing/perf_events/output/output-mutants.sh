@@ -167,8 +167,6 @@ try "makes gaps that are too long for a record" \
 	's/if (gap > GAP_MAX)/if (0)/'
 try "stores the id of a gap where it is in a forward buffer" \
 	's/sh->backward ? head : head + size - id_size/head + size - id_size/'
-try "takes what is missing from laps before for complete" \
-	's/bytes < (long)sh->block_size/(unsigned long)bytes < sh->block_size/'
 try "has blocks of which a gap covers one, in overwrite mode" \
 	's/#define OVERWRITE_BLOCK_MAX_LOG2.*/#define OVERWRITE_BLOCK_MAX_LOG2 15/'
 

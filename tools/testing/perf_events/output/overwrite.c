@@ -15,6 +15,7 @@
 #define GAP_MAX	65528
 
 static struct reader reader;
+static struct perf_output_handle held;
 static unsigned long first_start;	/* of the records to be read */
 static u64 first_number;
 
@@ -230,6 +231,28 @@ static void test_long_records(bool backward)
 	end();
 }
 
+/* The longest record stops far below a held-up block: more than a gap covers, with the block. */
+static void test_longest_record(void)
+{
+	const unsigned int size = 65000 & -8;
+	struct perf_output_handle handle;
+	bool ok = true;
+
+	for (int i = 0; i < 40; i++) {
+		begin(64, i % 2);
+		hold(1, &handle, RECORD_MIN);
+		fill(64 * PAGE_SIZE - size + i * 100);
+		if (write_begin(&held, size))
+			write_body(&held, 0, ++this_cpu->attempts[0], size);
+		else
+			ok = false;
+		let_go(1, &handle, RECORD_MIN);
+		ok &= published() == this_cpu->end && all_is_committed();
+		end();
+	}
+	tap_result(ok && !writer_error, "overwrite: the longest record passes a held-up one");
+}
+
 /* A record without room in an empty buffer changes nothing. */
 static void test_too_large(void)
 {
@@ -279,7 +302,6 @@ static void test_no_room_between(void)
 
 static int accesses_left;
 static void (*event)(void);
-static struct perf_output_handle held;
 static bool is_held;
 
 static void at_access(void)
@@ -490,6 +512,7 @@ void overwrite_tests(void)
 	test_too_many();
 	test_long_records(false);
 	test_long_records(true);
+	test_longest_record();
 	test_too_large();
 	test_no_room_between();
 	test_returns(false);
