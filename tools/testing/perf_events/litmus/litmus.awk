@@ -147,7 +147,7 @@ function model(	p, i, var, all)
 	}
 	print "\ninit\n{\n\tatomic {"
 	for (p = 0; p < processes; p++)
-		print "\t\trun P" p "();"
+		print "\t\t" "run P" p "();"
 	print "\t\tskip\n\t}\n\tdone == " processes ";\n\tassert(!(" exists "))\n}"
 }
 
