@@ -820,6 +820,31 @@ TEST_F(shared, passed)
 	EXPECT_EQ(0, ret) TH_LOG("%s", self->why);
 }
 
+/* When output is paused, nobody writes any more: what is there is complete, and stays. */
+TEST_F(shared, paused_while_written)
+{
+	long long head;
+	int ret;
+
+	self->attr.write_backward = 1;
+	ASSERT_EQ(0, open_tree(self, PAGES, PROT_READ));
+	ASSERT_EQ(0, start_writers(self, NR_WRITERS, 0));
+	ASSERT_EQ(0, perf_enable(self->fd));
+	let_go(self);
+	for (int round = 0; round < 100; round++) {
+		usleep(5000);
+		ASSERT_EQ(0, ioctl(self->fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1));
+		head = data_head(self);
+		self->out.pos = head;
+		while ((ret = output_next_backward(&self->out, &self->rec, &self->why)) > 0)
+			;
+		ASSERT_EQ(0, ret) TH_LOG("round %d: %s", round, self->why);
+		ASSERT_EQ(head, data_head(self)) TH_LOG("round %d", round);
+		ASSERT_EQ(0, ioctl(self->fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0));
+	}
+	ASSERT_EQ(0, end_writers(self));
+}
+
 /* ---- readers and owners that misbehave */
 
 static void *scribble(void *arg)
