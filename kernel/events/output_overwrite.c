@@ -18,15 +18,19 @@
  * W1  A passed block has fewer bytes committed than its laps, as long as a writer is in it:
  *     each gap commits what a lap has. That is how the next lap knows it. When the last of
  *     its writers has committed, it is a block like any other.
- * W2  ->reserved is at least a margin below a block with a writer in it, so that there is
- *     room for the beginning of a gap: each record keeps that distance. It does so from a
- *     block that is yet to be passed, too, as that looks the same.
+ * W2  ->reserved is at least a margin below the next place of a block with a writer in it, so
+ *     that there is room for the beginning of a gap: each record keeps that distance. It
+ *     does so from a block that is yet to be passed, too, as that looks the same.
  *
- * A record that ends in a passed block is lost, and its writer counts it. A lease there gets
- * no further records. Gaps are as large as a record can be at most, and writers have to be
- * held up in this many blocks, one after the other, before others lose records again. That
- * is several blocks, unless the buffer is larger than 256 MB. Or they have to leave too little
- * room between them for a record, again and again.
+ * A record that is covered when it ends is lost, and its writer counts it. Until others reserve
+ * the next lap of its place, it can be read. A lease in a passed block gets no further
+ * records: what it holds is as old as what others have overwritten. While a writer is held up,
+ * its block stops publication once a lap, until the buffer is full again.
+ *
+ * Gaps are as large as a record can be at most. While writers are held up in more blocks than
+ * that, one after the other, the records of others are lost: in four of 16 kB, in buffers from
+ * 1 MB to 256 MB, and in fewer that are larger beyond. So is a record that fits nowhere
+ * between held blocks in the next half of the buffer. It covers nothing then.
  */
 #include <linux/cpumask.h>
 #include <linux/perf_event.h>
@@ -37,10 +41,13 @@
 /* The size of a record has 16 bits, and is a multiple of 8. */
 #define GAP_MAX		65528UL
 
-/* A record that doesn't fit between so many of them is lost: it can't go on for laps. */
+/* A record for which others leave no room between so many of them is lost. */
 #define GAPS_MAX	16
 
-/* The leases in the block take no more records, and those in flight commit themselves. */
+/*
+ * The leases in the block take no more records, and those in flight commit themselves. If a CPU
+ * has another lease by now, that one ends early, or all its records commit themselves.
+ */
 static void overwrite_end_leases(struct perf_output_shared *sh, unsigned long block)
 {
 	struct shared_lease *lease;
@@ -53,7 +60,6 @@ static void overwrite_end_leases(struct perf_output_shared *sh, unsigned long bl
 		lease = per_cpu_ptr(sh->leases, cpu);
 		if (shared_block_start(sh, READ_ONCE(lease->start)) != block)
 			continue;
-		/* If it has another lease by now, that one does no more than end early. */
 		WRITE_ONCE(lease->room, 0);
 		WRITE_ONCE(lease->live, 0);
 	}
@@ -64,33 +70,40 @@ static long overwrite_committed(struct perf_output_shared *sh, unsigned long sta
 	return shared_committed(sh, shared_block(sh, start), start);
 }
 
-/**
- * overwrite_pass - make room in a full buffer
- * @rb: shared buffer in overwrite mode
- * @head: ->reserved, where there was no room
- * @size: for a record of that size
+/*
+ * Make room in a full buffer: help to publish the oldest block, or pass it. Its leases end before
+ * that: else a CPU would fill one that others cover already. A lease that begins meanwhile sees
+ * that it is passed, or is seen after the cmpxchg, a full barrier: with lease_open().
  *
- * Context: any, NMI included.
- * Return: true if the caller should look again, false if the record is too large.
+ * The value of @head may be stale. If there is room for a record of @size at all, the oldest block
+ * lies below that of @head, so what is passed was reserved.
  */
-bool overwrite_pass(struct perf_buffer *rb, unsigned long head, unsigned int size)
+static void overwrite_pass(struct perf_buffer *rb, unsigned long head, unsigned int size)
 {
 	struct perf_output_shared *sh = rb->shared;
 	unsigned long oldest = atomic_long_read_acquire(&sh->complete);
 	long old = oldest;
 
-	if (head + size - oldest <= sh->size)
-		return true;
+	if ((long)(head - oldest) < 0 || head + size - oldest <= sh->size)
+		return;
 
-	if ((long)(shared_block_start(sh, head) - oldest) <= 0)
-		return false;
-
-	if (overwrite_committed(sh, oldest) >= (long)sh->block_size)
+	if (overwrite_committed(sh, oldest) >= (long)sh->block_size) {
 		shared_publish(rb);
-	else if (atomic_long_try_cmpxchg(&sh->complete, &old, oldest + sh->block_size))
-		overwrite_end_leases(sh, oldest);	/* a full barrier before: lease_open() */
+		return;
+	}
 
-	return true;
+	overwrite_end_leases(sh, oldest);
+	if (atomic_long_try_cmpxchg(&sh->complete, &old, oldest + sh->block_size))
+		overwrite_end_leases(sh, oldest);
+}
+
+/*
+ * Is there room for a record at @head if all below its block goes? With a margin, which ends
+ * below that block in the next lap: it looks like a held one.
+ */
+static bool overwrite_fits(struct perf_output_shared *sh, unsigned long head, unsigned long size)
+{
+	return head - shared_block_start(sh, head) + size + OVERWRITE_MARGIN <= sh->size;
 }
 
 /* W1 */
@@ -139,49 +152,90 @@ static int overwrite_write_gap(struct perf_buffer *rb, struct perf_event *event,
 	return 1;
 }
 
-/**
- * overwrite_skip - skip a passed block that a record would touch
- * @rb: shared buffer in overwrite mode
- * @event: event that writes the record; a parent
- * @data: data of the record, with what sample_id_all adds
- * @head: where the record would begin; there is room for it
- * @size: its size
- * @gaps: number of gaps that were written for this record
- *
- * Context: any, NMI included; preemption is disabled.
- * Return: 0 if there is no such block, 1 if the caller has to look again, -ENOSPC if more
- * blocks are held, one after the other, than a gap covers, or too many with too little room
- * between them.
+/*
+ * Would a record find room between blocks that are held, not too far away? A record that finds
+ * none must not cover what others can still read.
  */
-int overwrite_skip(struct perf_buffer *rb, struct perf_event *event,
-		   struct perf_sample_data *data, unsigned long head, unsigned int size,
-		   unsigned int *gaps)
+static bool overwrite_finds_room(struct perf_output_shared *sh, unsigned long head,
+				 unsigned int size)
+{
+	unsigned long pos = head, held;
+
+	while (overwrite_find_held(sh, pos, size, &held)) {
+		pos = held + sh->block_size + OVERWRITE_MARGIN;
+		if (pos - head > sh->size / 2)
+			return false;
+	}
+	return true;
+}
+
+/* Skip the block @held. Return as overwrite_make_room(). */
+static int overwrite_skip(struct perf_buffer *rb, struct perf_event *event,
+			  struct perf_sample_data *data, unsigned long head, unsigned long held)
 {
 	struct perf_output_shared *sh = rb->shared;
-	unsigned long held, gap;
-
-	if (likely(!overwrite_find_held(sh, head, size, &held)))
-		return 0;
-
-	if (*gaps == GAPS_MAX)
-		return -ENOSPC;
+	unsigned long gap;
 
 	/* A long record may leave more room below the block than a gap has. */
 	if (held - head > 2 * OVERWRITE_MARGIN) {
 		gap = min(held - head - OVERWRITE_MARGIN, GAP_MAX);
-		*gaps += overwrite_write_gap(rb, event, data, head, gap);
-		return 1;
+		return overwrite_write_gap(rb, event, data, head, gap);
 	}
 
 	do {
 		held += sh->block_size;
 		gap = held + OVERWRITE_MARGIN - head;
-		if (gap > GAP_MAX)
+		if (gap > GAP_MAX || !overwrite_fits(sh, head, gap))
 			return -ENOSPC;
-		if (!shared_has_room(rb, head, gap))
-			return overwrite_pass(rb, head, gap) ? 1 : -ENOSPC;
+		if (!shared_has_room(rb, head, gap)) {
+			overwrite_pass(rb, head, gap);
+			return 0;
+		}
 	} while (overwrite_is_held(sh, held));
 
-	*gaps += overwrite_write_gap(rb, event, data, head, gap);
-	return 1;
+	return overwrite_write_gap(rb, event, data, head, gap);
+}
+
+/**
+ * overwrite_make_room - find room for a record, or make some
+ * @rb: shared buffer in overwrite mode
+ * @event: event that writes the record; a parent
+ * @data: data of the record, with what sample_id_all adds
+ * @head: where the record would begin: ->reserved
+ * @size: its size
+ * @gaps: number of gaps that were written for this record
+ *
+ * Context: any, NMI included; preemption is disabled.
+ * Return: 1 if there is room, 0 if the caller has to look again. -ENOSPC if there is none,
+ * unless @head is stale: the record is too large, or more blocks are held, one after the
+ * other, than a gap covers, or they leave too little room between them.
+ */
+int overwrite_make_room(struct perf_buffer *rb, struct perf_event *event,
+			struct perf_sample_data *data, unsigned long head, unsigned int size,
+			unsigned int *gaps)
+{
+	struct perf_output_shared *sh = rb->shared;
+	unsigned long held;
+	int ret;
+
+	if (!overwrite_fits(sh, head, size))
+		return -ENOSPC;
+
+	if (!shared_has_room(rb, head, size)) {
+		overwrite_pass(rb, head, size);
+		return 0;
+	}
+
+	if (likely(!overwrite_find_held(sh, head, size, &held)))
+		return 1;
+
+	if (*gaps == GAPS_MAX || (!*gaps && !overwrite_finds_room(sh, head, size)))
+		return -ENOSPC;
+
+	ret = overwrite_skip(rb, event, data, head, held);
+	if (ret < 0)
+		return ret;
+
+	*gaps += ret;
+	return 0;
 }

@@ -107,7 +107,8 @@
  *
  * Reuse: memory is written again by a writer that found at B that it is complete. If B
  *   reads from I, and G before that I read from E, then the old stores before E
- *   are ordered before the new ones after D.
+ *   are ordered before the new ones after D. If others passed the block, its counter takes
+ *   the place of I: overwrite_is_held() loads it with G, from E.
  *
  * Reader's reuse: if C reads from S, the reader's loads before the barrier at S come
  *   before the stores after C. Overwrite mode has no C and doesn't promise that.
@@ -118,8 +119,9 @@
  * Progress
  * ========
  *
- * D is retried only if another writer has reserved meanwhile, I only if another one
- * has advanced ->complete. L is retried only if another one has published less, which
+ * D is retried only if another writer has reserved meanwhile, and in overwrite mode after
+ * each block that is passed, and some gaps. I is retried only if another one has advanced
+ * ->complete. L is retried only if another one has published less, which
  * each context can do once, or if the reader writes to data_head; the number of these
  * retries is bounded. A scan passes each block once.
  */
@@ -147,7 +149,8 @@
  * to scan all of them if the writer that it interrupted has delayed their publication.
  *
  * In overwrite mode writers that are held up cost a block each, and a gap covers up to 64 kB
- * of them. So the blocks are half as large, and their number grows up to 256 MB.
+ * of them. So the blocks are half as large, and their number grows up to 256 MB, and with
+ * it what an NMI may have to scan.
  */
 #define SHARED_BLOCKS_LOG2		6
 #define SHARED_BLOCKS_MAX_LOG2		10
@@ -210,7 +213,7 @@ __shared_reserve(struct perf_buffer *rb, struct perf_event *event,
 	struct perf_output_shared *sh = rb->shared;
 	unsigned int want = size, gaps = 0;
 	unsigned long head;
-	int skipped;
+	int room;
 
 	for (;;) {
 		head = atomic_long_read_acquire(&sh->reserved);	/* A */
@@ -220,20 +223,17 @@ __shared_reserve(struct perf_buffer *rb, struct perf_event *event,
 			if (size < least)
 				return 0;
 		}
-		if (!shared_has_room(rb, head, size)) {
+		if (unlikely(rb->overwrite))
+			room = overwrite_make_room(rb, event, data, head, size, &gaps);
+		else
+			room = shared_has_room(rb, head, size) ? 1 : -ENOSPC;
+		if (room < 0) {
 			smp_rmb();	/* as A: the limits first, ->reserved again then */
-			if (atomic_long_read(&sh->reserved) == head &&
-			    !(rb->overwrite && overwrite_pass(rb, head, size)))
+			if (atomic_long_read(&sh->reserved) == head)
 				return 0;
+		}
+		if (room <= 0)
 			continue;
-		}
-		if (unlikely(rb->overwrite)) {
-			skipped = overwrite_skip(rb, event, data, head, size, &gaps);
-			if (skipped < 0 && atomic_long_read(&sh->reserved) == head)
-				return 0;
-			if (skipped)
-				continue;
-		}
 		*start = head;
 		if (atomic_long_try_cmpxchg(&sh->reserved, (long *)&head,
 					    head + size))	/* D */
@@ -588,16 +588,21 @@ void perf_output_end_shared(struct perf_output_handle *handle)
 {
 	struct perf_buffer *rb = handle->rb;
 
-	if (lease_commit(rb->shared, handle->shared_start, handle->shared_size)) {
-		if (unlikely(READ_ONCE(rb->shared->no_leases)))
+	struct perf_output_shared *sh = rb->shared;
+
+	if (lease_commit(sh, handle->shared_start, handle->shared_size)) {
+		if (unlikely(READ_ONCE(sh->no_leases)))
 			lease_close(rb);
+		/* Others may have passed the lease in the middle of that. */
+		if (unlikely(rb->overwrite) && !READ_ONCE(this_cpu_ptr(sh->leases)->live) &&
+		    overwrite_is_covered(sh, handle->shared_start))
+			shared_lose(sh, handle->event, 1);
 		return;
 	}
 
-	if (unlikely(overwrite_is_passed(rb, handle->shared_start)))
-		shared_lose(rb->shared, handle->event, 1);
-
-	shared_commit(rb->shared, handle->shared_start, handle->shared_size);
+	shared_commit(sh, handle->shared_start, handle->shared_size);
+	if (unlikely(rb->overwrite) && overwrite_is_covered(sh, handle->shared_start))
+		shared_lose(sh, handle->event, 1);
 	shared_publish(rb);
 }
 

@@ -241,12 +241,17 @@ void lease_close_all(struct perf_buffer *rb);
  */
 #define OVERWRITE_MARGIN	64
 
-bool overwrite_pass(struct perf_buffer *rb, unsigned long head, unsigned int size);
-int overwrite_skip(struct perf_buffer *rb, struct perf_event *event,
-		   struct perf_sample_data *data, unsigned long head, unsigned int size,
-		   unsigned int *gaps);
+int overwrite_make_room(struct perf_buffer *rb, struct perf_event *event,
+			struct perf_sample_data *data, unsigned long head, unsigned int size,
+			unsigned int *gaps);
 
-/* Have others passed a record that is not committed, or a lease? */
+/* Have others reserved the next lap of the place of a record? */
+static inline bool overwrite_is_covered(struct perf_output_shared *sh, unsigned long start)
+{
+	return atomic_long_read(&sh->reserved) - start > sh->size;
+}
+
+/* Have others passed a lease? */
 static inline bool overwrite_is_passed(struct perf_buffer *rb, unsigned long start)
 {
 	unsigned long complete;

@@ -529,16 +529,22 @@ static void test_interrupted_watermark(void)
 	end();
 }
 
+static void read_at_once(void)
+{
+	set_tail(published());
+}
+
 /*
  * The task's writer is interrupted between any two of its accesses, often with values
- * that are stale by then. The records in flight are far smaller than the buffer, and
- * nobody reads: there is always room.
+ * that are stale by then. The records in flight are far smaller than the buffer, and what
+ * is published is read at once: there is always room.
  */
-static void test_room(bool backward)
+static void test_room(bool overwrite, bool backward)
 {
 	bool fine = true;
 
-	begin(PAGES, true, backward, true);
+	begin(PAGES, overwrite, backward, true);
+	this_cpu->step = read_at_once;
 	this_cpu->span = 20;
 	for (unsigned int rate = 12; rate < 30; rate++) {
 		this_cpu->rate = rate;
@@ -546,10 +552,12 @@ static void test_room(bool backward)
 			write_record();
 	}
 	this_cpu->rate = 0;
+	this_cpu->step = NULL;
 	for (int level = 0; level < LEVELS; level++)
 		fine &= !this_cpu->lost[level];
 	tap_result(fine && !writer_error && this_cpu->attempts[1] > 1000,
-		   "nothing is lost where there is room, %s", backward ? "backward" : "forward");
+		   "nothing is lost where there is room, %s%s", backward ? "backward" : "forward",
+		   overwrite ? ", overwrite" : "");
 	end();
 }
 
@@ -677,8 +685,8 @@ void call_tests(void)
 	test_head_once();
 	test_restless_head();
 	test_sizes();
-	test_room(false);
-	test_room(true);
+	for (int i = 0; i < 4; i++)
+		test_room(i & 1, i & 2);
 	test_wakeups();
 	test_watermark(1000);
 	test_watermark(999);

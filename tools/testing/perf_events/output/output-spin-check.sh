@@ -77,7 +77,7 @@ done <<-END_OF_MUTANTS
 	NO_GAP writes where a held-up writer may write
 	NO_MARGIN leaves no room for the beginning of a gap
 	ONE_BLOCK skips one held-up block, and not the one behind it
-	ROOM_IS_STALE loses a record for which there is room since it looked
+	ROOM_IS_STALE passes a block although there is room
 END_OF_MUTANTS
 
 expect refuted "lock of one CPU, two buffers" owner_lock

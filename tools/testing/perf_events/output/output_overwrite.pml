@@ -166,34 +166,32 @@ inline publish()
 }
 
 #ifdef MUTANT_ROOM_IS_STALE
-#define has_room(want)	false
+#define may_pass(size)	(head >= was)
 #else
-#define has_room(want)	(head + (want) <= was + SIZE)
+#define may_pass(size)	(head >= was && head + (size) > was + SIZE)
 #endif
 
-/* Pass the oldest block. @again: the caller looks again. */
-inline pass(want)
+/* Make room: publish the oldest block, or pass it. */
+inline pass(size)
 {
 	was = complete;
 	if
-	:: has_room(want) -> was = 0
-	:: !has_room(want) && was >= block_start(head) -> was = 0; again = false
-	:: !has_room(want) && was < block_start(head) ->
-		if
-		:: committed_at(was) >= BLOCK -> publish()
-		:: else ->
-			atomic {
-				if
-				:: complete == was ->
-					complete = was + BLOCK;
-					passed_at[block_of(was)] = was + BLOCK
-				:: else
-				fi;
-				was = 0
-			}
-		fi
+	:: !may_pass(size) -> was = 0
+	:: may_pass(size) && committed_at(was) >= BLOCK -> publish()
+	:: may_pass(size) && committed_at(was) < BLOCK ->
+		atomic {
+			if
+			:: complete == was ->
+				complete = was + BLOCK;
+				passed_at[block_of(was)] = was + BLOCK
+			:: else
+			fi;
+			was = 0
+		}
 	fi
 }
+
+#define fits(size)	(head - block_start(head) + (size) + MARGIN <= SIZE)
 
 #ifdef MUTANT_NO_MARGIN
 #define DISTANCE	0
@@ -220,8 +218,8 @@ inline skip_held()
 			at = at + BLOCK;
 			size = at + MARGIN - head;
 			if
-			:: size > GAP_MAX -> size = 0; again = false; break
-			:: size <= GAP_MAX && head + size > complete + SIZE ->	/* B */
+			:: size > GAP_MAX || !fits(size) -> size = 0; again = false; break
+			:: size <= GAP_MAX && fits(size) && head + size > complete + SIZE -> /* B */
 				until = size;
 				size = 0;
 				pass(until);
@@ -269,11 +267,9 @@ inline write_record()
 	do
 	:: atomic { head = reserved; again = true; held = false };	/* A */
 		if
-		:: head + want > complete + SIZE ->			/* B */
-			if
-			:: reserved == head -> pass(want)
-			:: else
-			fi;
+		:: !fits(want) -> again = false; held = true
+		:: fits(want) && head + want > complete + SIZE ->	/* B */
+			pass(want);
 			held = true
 		:: else ->
 #ifndef MUTANT_NO_GAP

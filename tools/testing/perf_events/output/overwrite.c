@@ -13,6 +13,7 @@
 #define SIZE	(PAGES * PAGE_SIZE)
 #define BLOCK	(SIZE / 64)
 #define GAP_MAX	65528
+#define ID_SIZE	48	/* the most that sample_id_all adds */
 
 static struct reader reader;
 static struct perf_output_handle held;
@@ -22,8 +23,10 @@ static u64 first_number;
 static void begin(int pages, bool backward)
 {
 	buffer_new(pages, true, backward, true);
-	for (int i = 0; i < CPUS; i++)
+	for (int i = 0; i < CPUS; i++) {
 		cpus[i].event.attr.sample_id_all = true;
+		cpus[i].event.id_header_size = ID_SIZE;
+	}
 	cpu_enter(0);
 	reader_init(&reader);
 	reader.ids = true;
@@ -253,19 +256,24 @@ static void test_longest_record(void)
 	tap_result(ok && !writer_error, "overwrite: the longest record passes a held-up one");
 }
 
-/* A record without room in an empty buffer changes nothing. */
+/* A record that can't have room changes nothing. */
 static void test_too_large(void)
 {
 	struct perf_output_handle handle;
 	struct perf_sample_data data;
+	unsigned long reserved;
 	bool ok = true;
 
 	begin(1, false);
-	for (unsigned int size = PAGE_SIZE + 8; size < 65536; size *= 2)
+	fill(100);
+	hold(1, &held, RECORD_MIN);
+	fill(1000);
+	reserved = buffer->shared->reserved.counter;
+	for (unsigned int size = PAGE_SIZE - OVERWRITE_MARGIN + 8; size < 65536; size += 248)
 		ok &= perf_output_begin(&handle, &data, &this_cpu->event, size) == -ENOSPC;
-	ok &= !buffer->shared->complete.counter && !buffer->shared->reserved.counter;
-	write_record();
-	ok &= published() == this_cpu->end;
+	ok &= !buffer->shared->complete.counter && buffer->shared->reserved.counter == reserved;
+	let_go(1, &held, RECORD_MIN);
+	ok &= published() == reserved;
 	tap_result(ok && !writer_error, "overwrite: a record larger than the buffer passes nobody");
 	end();
 }
@@ -275,6 +283,7 @@ static void test_no_room_between(void)
 {
 	const unsigned int size = BLOCK;
 	struct perf_output_handle handles[SIZE / BLOCK / 2], handle;
+	unsigned long reserved;
 	bool ok = true;
 
 	begin(PAGES, false);
@@ -284,11 +293,10 @@ static void test_no_room_between(void)
 		let_go(2, &handle, size);
 		hold(1, &handles[i], size);
 	}
-	for (int i = 0; i < 10; i++) {
-		this_cpu->attempts[0]++;
+	reserved = buffer->shared->reserved.counter;
+	for (int i = 0; i < 10; i++)
 		ok &= !write_begin(&handle, size);
-	}
-	ok &= this_cpu->lost[0] == 0 && lost_samples() == 10;
+	ok &= lost_samples() == 10 && buffer->shared->reserved.counter == reserved;
 	for (int i = 0; i < 1000; i++)
 		write_record();
 	ok &= !this_cpu->lost[0];
@@ -316,9 +324,20 @@ static void at_access(void)
 	this_cpu->step = step;
 }
 
+/* A record that is covered when it ends is lost. */
+static bool is_covered(unsigned long start)
+{
+	return buffer->shared->reserved.counter - start > buffer->shared->size;
+}
+
+static u64 lost_before;
+
 static void return_of_held(void)
 {
+	lost_before = lost_samples();
 	let_go(1, &held, RECORD_MIN);
+	if (lost_samples() - lost_before != is_covered(held.shared_start))
+		writer_error = "a record is not lost, or not counted";
 	is_held = false;
 }
 
@@ -344,16 +363,102 @@ static void test_returns(bool backward)
 		this_cpu->step = NULL;
 		if (is_held)
 			return_of_held();
+		reader.found[LEVELS] = 0;
 		error = check_newest();
 		gaps += reader.leases;
 		if (!error && (!all_is_committed() || published() != this_cpu->end))
 			error = "not everything is committed and published";
+		if (!error && reader.found[LEVELS] && lost_samples() != lost_before)
+			error = "a record that is counted as lost is there";
 		fill(2 * PAGE_SIZE);
 		passed = lost_samples();
 	}
 	tap_result(!error && passed > 400 && passed < 7600 && gaps > 400,
 		   "overwrite, %s, a held-up writer returns anywhere: %s",
 		   backward ? "backward" : "forward", error ?: "fine");
+	end();
+}
+
+static unsigned long committed_before;
+
+static unsigned long committed(void)
+{
+	unsigned long sum = 0;
+
+	for (int i = 0; i < 8; i++)
+		sum += buffer->shared->blocks[i].committed.counter;
+	return sum;
+}
+
+/* CPU 0 writes two laps; meanwhile the record of CPU 1 is in flight, or not any more. */
+static void write_laps(void)
+{
+	committed_before = committed() - committed_before;
+	this_cpu = &cpus[0];
+	fill(2 * PAGE_SIZE);
+	this_cpu = &cpus[1];
+}
+
+/* Others write laps while a held-up writer ends its record. */
+static void test_ends(unsigned int size)
+{
+	unsigned int in_flight = 0;
+	bool ok = true;
+	u64 lost;
+
+	begin(1, false);
+	event = write_laps;
+	for (int i = 0; i < 60; i++) {
+		fill(1000);
+		hold(1, &held, size);
+		lost = lost_samples();
+		committed_before = committed();
+		accesses_left = i;
+		cpus[1].step = at_access;
+		let_go(1, &held, size);
+		cpus[1].step = NULL;
+		if (accesses_left >= 0)
+			break;
+		/* The record was not committed, at least not all of it. */
+		if (committed_before < size) {
+			in_flight++;
+			ok &= lost_samples() == lost + 1;
+		}
+	}
+	tap_result(ok && in_flight > 2 && all_is_committed() && !writer_error,
+		   "overwrite: a record of %u bytes that is passed while it ends is counted", size);
+	end();
+}
+
+/* Others write laps while a writer looks for room. */
+static void write_laps_of_held(void)
+{
+	this_cpu = &cpus[1];
+	fill(2 * PAGE_SIZE);
+	this_cpu = &cpus[0];
+}
+
+static void test_looks_for_room(void)
+{
+	bool ok = true;
+
+	begin(1, false);
+	event = write_laps_of_held;
+	for (int i = 0; i < 400; i++) {
+		hold(2, &held, RECORD_MIN);
+		fill(PAGE_SIZE - 600 + i % 80 * 8);
+		accesses_left = i / 10;
+		this_cpu->step = at_access;
+		write_record();
+		this_cpu->step = NULL;
+		this_cpu = &cpus[2];
+		write_body(&held, 2 * LEVELS, this_cpu->attempts[0], RECORD_MIN);
+		this_cpu = &cpus[0];
+		preempt_count = 0;
+		ok &= !this_cpu->lost[0] && !cpus[1].lost[0];
+	}
+	tap_result(ok && all_is_committed() && !writer_error,
+		   "overwrite: others write laps while a writer looks for room: it finds some");
 	end();
 }
 
@@ -484,6 +589,102 @@ static void test_passed_anywhere(bool backward)
 	end();
 }
 
+static long committed_in_lease;
+
+/* CPU 0 writes laps; meanwhile the record of CPU 1 is in flight, or not any more. */
+static void write_laps_of_passer(void)
+{
+	committed_in_lease -= local_read(&lease_of(1)->committed);
+	this_cpu = &cpus[0];
+	fill(2 * 64 * PAGE_SIZE);
+	this_cpu = &cpus[1];
+}
+
+/* Others pass a lease, and cover it, while a record in it ends. */
+static void test_ends_in_lease(void)
+{
+	unsigned int in_flight = 0;
+	bool ok = true;
+	u64 lost;
+
+	begin(64, false);
+	tick_stopped = false;
+	event = write_laps_of_passer;
+	accesses_left = -1;
+	for (int i = 0; accesses_left < 0; i++) {
+		do {
+			lease_of_held();
+			hold(1, &held, RECORD_MIN);
+		} while (held.shared_start - lease_of(1)->start >= lease_of(1)->size &&
+			 (let_go(1, &held, RECORD_MIN), true));
+		lost = lost_samples();
+		committed_in_lease = local_read(&lease_of(1)->committed);
+		accesses_left = i;
+		cpus[1].step = at_access;
+		let_go(1, &held, RECORD_MIN);
+		cpus[1].step = NULL;
+		if (accesses_left < 0 && !committed_in_lease) {
+			in_flight++;
+			ok &= lost_samples() == lost + 1;
+		}
+		this_cpu = &cpus[1];
+		tick();
+		this_cpu = &cpus[0];
+		tick();
+	}
+	tap_result(ok && in_flight > 2 && all_is_committed() && !writer_error,
+		   "overwrite: a record in a lease that is passed while it ends is counted");
+	end();
+}
+
+/* CPU 2 writes a lap, and CPU 1 goes on with what it has. */
+static void write_and_return(void)
+{
+	this_cpu = &cpus[2];
+	fill(64 * PAGE_SIZE);
+	this_cpu = &cpus[1];
+	write_record();
+	this_cpu = &cpus[0];
+}
+
+/* A CPU is held up while it passes another one: that one's next record is a new one. */
+static void test_held_up_passer(void)
+{
+	unsigned int passes = 0;
+	bool ok = true;
+
+	begin(64, false);
+	tick_stopped = false;
+	event = write_and_return;
+	for (int i = 0; i < 1500; i++) {
+		lease_of_held();
+		/* Until it is in the oldest block */
+		while (!is_passed(lease_of(1)->start - buffer->shared->block_size + 1) ||
+		       buffer->shared->reserved.counter + 200 <
+		       lease_of(1)->start / buffer->shared->block_size *
+		       buffer->shared->block_size + 64 * PAGE_SIZE) {
+			write_record();
+			tick();
+		}
+		accesses_left = i % 150;
+		this_cpu->step = at_access;
+		for (int j = 0; j < 20 && accesses_left >= 0; j++)
+			write_record();
+		this_cpu->step = NULL;
+		passes += accesses_left < 0;
+		ok &= !is_covered(cpus[1].end - 8);
+		this_cpu = &cpus[1];
+		tick();
+		this_cpu = &cpus[2];
+		tick();
+		this_cpu = &cpus[0];
+		tick();
+	}
+	tap_result(ok && passes > 1000 && all_is_committed() && !writer_error,
+		   "overwrite: who passes a lease is held up: it gets no further records");
+	end();
+}
+
 /* Blocks that are smaller than a gap, in buffers up to 256 MB */
 static void test_block_sizes(void)
 {
@@ -517,9 +718,14 @@ void overwrite_tests(void)
 	test_no_room_between();
 	test_returns(false);
 	test_returns(true);
+	test_ends(RECORD_MIN);
+	test_ends(600);
+	test_looks_for_room();
 	for (int i = 0; i < 4; i++)
 		test_passed_lease(i & 1, i & 2);
 	test_passed_anywhere(false);
 	test_passed_anywhere(true);
+	test_ends_in_lease();
+	test_held_up_passer();
 	test_block_sizes();
 }

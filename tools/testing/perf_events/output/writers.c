@@ -441,6 +441,19 @@ static void read_sample(struct reader *reader, const u64 *record, unsigned int s
 	reader->samples++;
 }
 
+/* What sample_id_all adds to a record */
+static bool ids_are(const struct perf_event *event, u64 id, const u64 *record,
+		    unsigned int size)
+{
+	unsigned int words = event->attr.sample_id_all ? event->id_header_size / 8 : 0;
+
+	for (unsigned int i = 1; i <= words; i++) {
+		if (record[size / 8 - i] != id)
+			return false;
+	}
+	return true;
+}
+
 /* LOST records name an event of the buffer: the parent, if a child reports the loss. */
 static void read_lost(struct reader *reader, const u64 *record, unsigned int size)
 {
@@ -458,7 +471,8 @@ static void read_lost(struct reader *reader, const u64 *record, unsigned int siz
 	event = &cpus[id - FIRST_ID].event;
 	if (event->parent)
 		reader->error = "a LOST record of a child";
-	if (event->attr.sample_id_all ? size != 32 || record[3] != id : size != 24)
+	if (!ids_are(event, id, record, size) ||
+	    size != 24 + (event->attr.sample_id_all ? event->id_header_size : 0))
 		reader->error = "a LOST record without what sample_id_all adds to it";
 }
 
@@ -471,7 +485,8 @@ static void read_padding(struct reader *reader, const u64 *record, unsigned int 
 		reader->error = "padding that tells of a loss";
 	if (tick_stopped && !buffer->overwrite)
 		reader->error = "a lease without a tick";
-	if (reader->ids && (id - FIRST_ID >= CPUS || cpus[id - FIRST_ID].event.parent))
+	if (reader->ids && (id - FIRST_ID >= CPUS || cpus[id - FIRST_ID].event.parent ||
+			    !ids_are(&cpus[id - FIRST_ID].event, id, record, size)))
 		reader->error = "padding of nobody";
 	reader->leases++;
 	reader->padding += size;

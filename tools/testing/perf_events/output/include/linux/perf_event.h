@@ -158,7 +158,10 @@ static inline void perf_event__output_id_sample(const struct perf_event *event,
 						struct perf_output_handle *handle,
 						const struct perf_sample_data *data)
 {
-	if (event->attr.sample_id_all)
+	if (!event->attr.sample_id_all)
+		return;
+	/* All fields are the id. */
+	for (int i = 0; i < event->id_header_size; i += sizeof(data->id))
 		perf_output_copy(handle, &data->id, sizeof(data->id));
 }
 
