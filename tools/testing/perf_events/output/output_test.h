@@ -106,6 +106,7 @@ void write_record(void);
 void interrupt(void);
 
 unsigned long published(void);
+unsigned long committed(void);
 bool all_is_committed(void);
 void reader_init(struct reader *reader);
 void read_to(struct reader *reader, unsigned long head);

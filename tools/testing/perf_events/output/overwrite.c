@@ -381,15 +381,6 @@ static void test_returns(bool backward)
 
 static unsigned long committed_before;
 
-static unsigned long committed(void)
-{
-	unsigned long sum = 0;
-
-	for (int i = 0; i < 8; i++)
-		sum += buffer->shared->blocks[i].committed.counter;
-	return sum;
-}
-
 /* CPU 0 writes two laps; meanwhile the record of CPU 1 is in flight, or not any more. */
 static void write_laps(void)
 {
@@ -647,6 +638,15 @@ static void write_and_return(void)
 	this_cpu = &cpus[0];
 }
 
+/* The block of @start is the oldest one, and there is hardly any room left. */
+static bool is_next_to_pass(unsigned long start)
+{
+	struct perf_output_shared *sh = buffer->shared;
+	unsigned long block = shared_block_start(sh, start);
+
+	return sh->complete.counter >= block && sh->reserved.counter + 200 >= block + sh->size;
+}
+
 /* A CPU is held up while it passes another one: that one's next record is a new one. */
 static void test_held_up_passer(void)
 {
@@ -658,11 +658,7 @@ static void test_held_up_passer(void)
 	event = write_and_return;
 	for (int i = 0; i < 1500; i++) {
 		lease_of_held();
-		/* Until it is in the oldest block */
-		while (!is_passed(lease_of(1)->start - buffer->shared->block_size + 1) ||
-		       buffer->shared->reserved.counter + 200 <
-		       lease_of(1)->start / buffer->shared->block_size *
-		       buffer->shared->block_size + 64 * PAGE_SIZE) {
+		while (!is_next_to_pass(lease_of(1)->start)) {
 			write_record();
 			tick();
 		}

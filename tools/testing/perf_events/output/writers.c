@@ -394,15 +394,21 @@ unsigned long published(void)
 	return cpus[0].event.attr.write_backward ? -head : head;
 }
 
+/* Bytes that were committed in all blocks */
+unsigned long committed(void)
+{
+	struct perf_output_shared *sh = buffer->shared;
+	unsigned long sum = 0;
+
+	for (unsigned long i = 0; i < sh->size / sh->block_size; i++)
+		sum += sh->blocks[i].committed.counter;
+	return sum;
+}
+
 /* All that was reserved is committed, once. */
 bool all_is_committed(void)
 {
-	struct perf_output_shared *sh = buffer->shared;
-	unsigned long committed = 0;
-
-	for (unsigned long i = 0; i < sh->size / sh->block_size; i++)
-		committed += sh->blocks[i].committed.counter;
-	return committed == sh->reserved.counter;
+	return committed() == buffer->shared->reserved.counter;
 }
 
 static void copy_from(unsigned long address, void *to, unsigned int len)
