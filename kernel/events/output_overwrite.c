@@ -15,17 +15,17 @@
  *
  * All that is stored of a gap lies in its margins. They belong to blocks that are free.
  *
- * W1  A passed block has fewer bytes committed than its laps, as long as a writer is in it:
- *     each gap commits what a lap has. That is how the next lap knows it. When the last of
- *     its writers has committed, it is a block like any other.
+ * W1  As long as a writer is in a passed block, the block has fewer bytes committed than
+ *     its laps have: a gap commits no more than a lap. That is how the next lap knows it.
+ *     When the last of its writers has committed, it is a block like any other.
  * W2  ->reserved is at least a margin below the next place of a block with a writer in it, so
  *     that there is room for the beginning of a gap: each record keeps that distance. It
  *     does so from a block that is yet to be passed, too, as that looks the same.
  *
- * A record that is covered when it ends is lost, and its writer counts it. Until others reserve
- * the next lap of its place, it can be read. A lease in a passed block gets no further
- * records: what it holds is as old as what others have overwritten. While a writer is held up,
- * its block stops publication once a lap, until the buffer is full again.
+ * A record is covered when others have reserved the next lap of its place. If that happens
+ * before it ends, it is lost, and its writer counts it. A lease in a passed block gets no
+ * further records: what it holds is as old as what others have overwritten. While a writer is
+ * held up, its block stops publication once a lap, until the buffer is full again.
  *
  * Gaps are as large as a record can be at most. While writers are held up in more blocks than
  * that, one after the other, the records of others are lost: in four of 16 kB, in buffers from
@@ -40,9 +40,6 @@
 
 /* The size of a record has 16 bits, and is a multiple of 8. */
 #define GAP_MAX		65528UL
-
-/* A record for which others leave no room between so many of them is lost. */
-#define GAPS_MAX	16
 
 /*
  * The leases in the block take no more records, and those in flight commit themselves. If a CPU
@@ -98,8 +95,8 @@ static void overwrite_pass(struct perf_buffer *rb, unsigned long head, unsigned 
 }
 
 /*
- * Is there room for a record at @head if all below its block goes? With a margin, which ends
- * below that block in the next lap: it looks like a held one.
+ * Is there room for a record at @head if all below its block goes? The next place of that block
+ * looks like that of a held one, so the margin is below it, too.
  */
 static bool overwrite_fits(struct perf_output_shared *sh, unsigned long head, unsigned long size)
 {
@@ -130,26 +127,23 @@ static bool overwrite_find_held(struct perf_output_shared *sh, unsigned long hea
 
 /*
  * Reserve @size bytes, unless others have reserved meanwhile, and make a record of no loss of
- * them, which leaves its middle alone.
- *
- * Return: number of gaps.
+ * them, which leaves its middle alone. It is published with the record that follows, or by the
+ * writer that is held up.
  */
-static int overwrite_write_gap(struct perf_buffer *rb, struct perf_event *event,
-			       struct perf_sample_data *data, unsigned long head,
-			       unsigned int size)
+static void overwrite_write_gap(struct perf_buffer *rb, struct perf_event *event,
+				struct perf_sample_data *data, unsigned long head,
+				unsigned int size)
 {
 	struct perf_output_shared *sh = rb->shared;
 	unsigned int id_size = shared_id_size(event);
 	long old = head;
 
 	if (!atomic_long_try_cmpxchg(&sh->reserved, &old, head + size))	/* D */
-		return 0;
+		return;
 
 	shared_store_id(rb, event, data, sh->backward ? head : head + size - id_size, id_size);
 	shared_store_padding(rb, head, head + size);
 	shared_commit(sh, head, size);
-	shared_publish(rb);
-	return 1;
 }
 
 /*
@@ -169,7 +163,7 @@ static bool overwrite_finds_room(struct perf_output_shared *sh, unsigned long he
 	return true;
 }
 
-/* Skip the block @held. Return as overwrite_make_room(). */
+/* Skip the block @held. Return 0, or -ENOSPC if a gap can't cover it. */
 static int overwrite_skip(struct perf_buffer *rb, struct perf_event *event,
 			  struct perf_sample_data *data, unsigned long head, unsigned long held)
 {
@@ -179,7 +173,8 @@ static int overwrite_skip(struct perf_buffer *rb, struct perf_event *event,
 	/* A long record may leave more room below the block than a gap has. */
 	if (held - head > 2 * OVERWRITE_MARGIN) {
 		gap = min(held - head - OVERWRITE_MARGIN, GAP_MAX);
-		return overwrite_write_gap(rb, event, data, head, gap);
+		overwrite_write_gap(rb, event, data, head, gap);
+		return 0;
 	}
 
 	do {
@@ -193,7 +188,8 @@ static int overwrite_skip(struct perf_buffer *rb, struct perf_event *event,
 		}
 	} while (overwrite_is_held(sh, held));
 
-	return overwrite_write_gap(rb, event, data, head, gap);
+	overwrite_write_gap(rb, event, data, head, gap);
+	return 0;
 }
 
 /**
@@ -203,7 +199,6 @@ static int overwrite_skip(struct perf_buffer *rb, struct perf_event *event,
  * @data: data of the record, with what sample_id_all adds
  * @head: where the record would begin: ->reserved
  * @size: its size
- * @gaps: number of gaps that were written for this record
  *
  * Context: any, NMI included; preemption is disabled.
  * Return: 1 if there is room, 0 if the caller has to look again. -ENOSPC if there is none,
@@ -211,12 +206,10 @@ static int overwrite_skip(struct perf_buffer *rb, struct perf_event *event,
  * other, than a gap covers, or they leave too little room between them.
  */
 int overwrite_make_room(struct perf_buffer *rb, struct perf_event *event,
-			struct perf_sample_data *data, unsigned long head, unsigned int size,
-			unsigned int *gaps)
+			struct perf_sample_data *data, unsigned long head, unsigned int size)
 {
 	struct perf_output_shared *sh = rb->shared;
 	unsigned long held;
-	int ret;
 
 	if (!overwrite_fits(sh, head, size))
 		return -ENOSPC;
@@ -229,13 +222,8 @@ int overwrite_make_room(struct perf_buffer *rb, struct perf_event *event,
 	if (likely(!overwrite_find_held(sh, head, size, &held)))
 		return 1;
 
-	if (*gaps == GAPS_MAX || (!*gaps && !overwrite_finds_room(sh, head, size)))
+	if (!overwrite_finds_room(sh, head, size))
 		return -ENOSPC;
 
-	ret = overwrite_skip(rb, event, data, head, held);
-	if (ret < 0)
-		return ret;
-
-	*gaps += ret;
-	return 0;
+	return overwrite_skip(rb, event, data, head, held);
 }

@@ -64,11 +64,10 @@
  *     that wasn't passed are of the same lap, and a delayed writer still owns its
  *     memory. No value that the reader stores in data_tail can change that, and in
  *     overwrite mode nothing else keeps the writers from lapping each other.
- * I4  Everything below data_head is committed, but for records in passed blocks, which
- *     a lap covers from the time on that they are passed. And data_head is the end of a record
- *     and only grows, as long as the reader doesn't write to it. If it does, the
- *     next publication replaces what it wrote, unless that looks like the head of a
- *     faster writer: a value up to ->reserved stays until publication passes it.
+ * I4  Everything below data_head is committed, or in a passed block, and data_head is the
+ *     end of a record and only grows, as long as the reader doesn't write to it. If it
+ *     does, the next publication replaces what it wrote, unless that looks like the head
+ *     of a faster writer: a value up to ->reserved stays until publication passes it.
  *
  * Order
  * =====
@@ -107,8 +106,8 @@
  *
  * Reuse: memory is written again by a writer that found at B that it is complete. If B
  *   reads from I, and G before that I read from E, then the old stores before E
- *   are ordered before the new ones after D. If others passed the block, its counter takes
- *   the place of I: overwrite_is_held() loads it with G, from E.
+ *   are ordered before the new ones after D. In a block that was passed, a writer finds
+ *   at G that it is complete: overwrite_is_held() reads from E itself.
  *
  * Reader's reuse: if C reads from S, the reader's loads before the barrier at S come
  *   before the stores after C. Overwrite mode has no C and doesn't promise that.
@@ -119,11 +118,12 @@
  * Progress
  * ========
  *
- * D is retried only if another writer has reserved meanwhile, and in overwrite mode after
- * each block that is passed, and some gaps. I is retried only if another one has advanced
- * ->complete. L is retried only if another one has published less, which
- * each context can do once, or if the reader writes to data_head; the number of these
- * retries is bounded. A scan passes each block once.
+ * D is retried only if another writer has reserved meanwhile; in overwrite mode also after
+ * a block was passed, or a gap written that brings the record closer to the room that
+ * overwrite_finds_room() has found. I is retried only if another one has advanced
+ * ->complete. L is retried only if another one has published less, which each context can
+ * do once, or if the reader writes to data_head; the number of these retries is bounded. A
+ * scan passes each block once.
  */
 #include <linux/circ_buf.h>
 #include <linux/cpumask.h>
@@ -211,7 +211,7 @@ __shared_reserve(struct perf_buffer *rb, struct perf_event *event,
 		 unsigned long *start)
 {
 	struct perf_output_shared *sh = rb->shared;
-	unsigned int want = size, gaps = 0;
+	unsigned int want = size;
 	unsigned long head;
 	int room;
 
@@ -224,7 +224,7 @@ __shared_reserve(struct perf_buffer *rb, struct perf_event *event,
 				return 0;
 		}
 		if (unlikely(rb->overwrite))
-			room = overwrite_make_room(rb, event, data, head, size, &gaps);
+			room = overwrite_make_room(rb, event, data, head, size);
 		else
 			room = shared_has_room(rb, head, size) ? 1 : -ENOSPC;
 		if (room < 0) {
@@ -423,8 +423,8 @@ void shared_commit(struct perf_output_shared *sh, unsigned long start, unsigned 
  *
  * If *@complete is stale, the blocks have more than one lap's bytes. A cut may then be
  * from a later lap, above what was scanned. In this case the writers that have raised
- * ->complete update data_head. A cut from an earlier lap, below what was scanned, is that of
- * a writer whom others passed.
+ * ->complete update data_head. A cut from an earlier lap is that of a writer whom others
+ * passed. It is the end of a record, too, but one below ->complete.
  *
  * One lap is enough: when ->complete had the value of F, nothing beyond that lap was
  * reserved (I3), so what follows comes from writers that scan themselves.
@@ -452,7 +452,7 @@ static unsigned long shared_scan_complete(struct perf_output_shared *sh,
 	if (pos != end && atomic_long_read(&sh->reserved) - pos == bytes)	/* H */
 		return pos + bytes;
 
-	return cut - was > pos - was ? was : cut;
+	return (long)(cut - pos) > 0 ? was : cut;
 }
 
 /*
@@ -587,13 +587,12 @@ void shared_publish(struct perf_buffer *rb)
 void perf_output_end_shared(struct perf_output_handle *handle)
 {
 	struct perf_buffer *rb = handle->rb;
-
 	struct perf_output_shared *sh = rb->shared;
 
 	if (lease_commit(sh, handle->shared_start, handle->shared_size)) {
 		if (unlikely(READ_ONCE(sh->no_leases)))
 			lease_close(rb);
-		/* Others may have passed the lease in the middle of that. */
+		/* Others may have passed the lease just before that. */
 		if (unlikely(rb->overwrite) && !READ_ONCE(this_cpu_ptr(sh->leases)->live) &&
 		    overwrite_is_covered(sh, handle->shared_start))
 			shared_lose(sh, handle->event, 1);

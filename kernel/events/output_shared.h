@@ -242,8 +242,7 @@ void lease_close_all(struct perf_buffer *rb);
 #define OVERWRITE_MARGIN	64
 
 int overwrite_make_room(struct perf_buffer *rb, struct perf_event *event,
-			struct perf_sample_data *data, unsigned long head, unsigned int size,
-			unsigned int *gaps);
+			struct perf_sample_data *data, unsigned long head, unsigned int size);
 
 /* Have others reserved the next lap of the place of a record? */
 static inline bool overwrite_is_covered(struct perf_output_shared *sh, unsigned long start)
