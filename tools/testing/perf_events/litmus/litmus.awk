@@ -9,7 +9,7 @@
 #	- they are to the same variable
 #	- one of them is a full barrier: an atomic operation that returns a value, without a suffix
 #	- the first is an acquire, or the second a release
-#	- smp_mb(), smp_rmb() or smp_wmb() lies between them
+#	- smp_mb() lies between them
 #	- the second is a store behind an if (), and the first loads what that decides
 #
 # That is the order of CPUs whose stores all others see at the same time. The memory model of the
@@ -32,18 +32,16 @@ function argument(call, n,	arguments)
 	return arguments[n]
 }
 
-# Add an operation: @reads and @writes say what it does, @order is full, acquire, release or none.
-function add(var, reads, writes, order, action)
+# Add an operation on @var, or on none: @order is full, acquire, release or none.
+function add(var, order, action)
 {
 	name[nr] = var
-	is_read[nr] = reads
-	is_write[nr] = writes
 	ordered[nr] = order
 	does[nr] = action
 	condition[nr] = guard
 	loads[nr] = target
 	process[nr++] = processes - 1
-	if (var !~ /^ /)
+	if (var)
 		variables[var]
 }
 
@@ -71,25 +69,26 @@ function suffix(call)
 
 function statement(call,	var)
 {
-	if (call ~ /^smp_(mb|rmb|wmb)\(\);$/)
-		add(" " substr(call, 5, index(call, "(") - 5), 0, 0, "", "skip")
+	# A CPU may speculate, and load before it knows the condition.
+	if (guard && call ~ /^(READ_ONCE|smp_load|atomic_read)/)
+		fail("not supported behind an if (): " call)
+	if (call == "smp_mb();")
+		add("", "full", "skip")
 	else if (call ~ /^(READ_ONCE|atomic_read)\(/)
-		add(var = argument(call, 1), 1, 0, "", load(var))
+		add(var = argument(call, 1), "", load(var))
 	else if (call ~ /^(smp_load|atomic_read)_acquire\(/)
-		add(var = argument(call, 1), 1, 0, "acquire", load(var))
-	else if (call ~ /^(WRITE_ONCE|atomic_set)\(/)
-		add(var = argument(call, 1), 0, 1, "", var " = " argument(call, 2))
-	else if (call ~ /^(smp_store|atomic_set)_release\(/)
-		add(var = argument(call, 1), 0, 1, "release", var " = " argument(call, 2))
+		add(var = argument(call, 1), "acquire", load(var))
+	else if (call ~ /^WRITE_ONCE\(/)
+		add(var = argument(call, 1), "", var " = " argument(call, 2))
 	else if (call ~ /^atomic_inc\(/)
-		add(var = argument(call, 1), 1, 1, "", var "++")
+		add(var = argument(call, 1), "", var "++")
 	else if (call ~ /^atomic_add\(/)
-		add(var = argument(call, 2), 1, 1, "", var " = " var " + " argument(call, 1))
+		add(var = argument(call, 2), "", var " = " var " + " argument(call, 1))
 	else if (call ~ /^atomic_add_return[a-z_]*\(/)
-		add(var = argument(call, 2), 1, 1, suffix(call), var " = " var " + " \
+		add(var = argument(call, 2), suffix(call), var " = " var " + " \
 		    argument(call, 1) "; " load(var))
 	else if (call ~ /^(atomic_)?cmpxchg[a-z_]*\(/)
-		add(var = argument(call, 1), 1, 1, suffix(call), load(var) "; if :: " var " == " \
+		add(var = argument(call, 1), suffix(call), load(var) "; if :: " var " == " \
 		    argument(call, 2) " -> " var " = " argument(call, 3) " :: else fi")
 	else
 		fail("unknown: " call)
@@ -98,16 +97,6 @@ function statement(call,	var)
 # Has operation @i to wait for @j, which precedes it?
 function waits(i, j)
 {
-	if (name[i] == " mb" || name[j] == " mb")
-		return 1
-	if (name[i] == " rmb")
-		return is_read[j]
-	if (name[j] == " rmb")
-		return is_read[i]
-	if (name[i] == " wmb")
-		return is_write[j]
-	if (name[j] == " wmb")
-		return is_write[i]
 	return name[i] == name[j] || ordered[i] == "full" || ordered[j] == "full" ||
 	       ordered[j] == "acquire" || ordered[i] == "release" ||
 	       (condition[i] && condition[i] == loads[j])
