@@ -55,12 +55,12 @@ class Tree:
         (self.root / path).symlink_to(LINUX / path)
 
     def build(self, target, program):
-        """Without warnings, as a change may leave something unused."""
+        """Without warnings, as a change may leave something unused. All of it, as a file that
+        is changed back has its old time."""
         file = self.file_of(target, program)
-        file.unlink(missing_ok=True)
         compiler = "ccache gcc -w" if shutil.which("ccache") else "gcc -w"
         return unless_interrupted(subprocess.run(
-            ["make", "-s", "-C", str(self.root / target.directory),
+            ["make", "-s", "-B", "-C", str(self.root / target.directory),
              f"O={file.parent}", f"CC={compiler}", str(file)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False))
 

@@ -12,12 +12,12 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 
 .DEFAULT_GOAL := all
 
-# $(call build,FLAGS): a program of the .c files that it depends on. Those in INCLUDED
+# $(call build,FLAGS): a program of the .c and .o files that it depends on. Those in INCLUDED
 # are included by others.
 define build
 	@mkdir -p $(O)
 	$(if $(Q),@echo '  CC      $(@F)')
-	$(Q)$(CC) $(CFLAGS) $(1) $(filter-out $(INCLUDED),$(filter %.c,$^)) -o $@
+	$(Q)$(CC) $(CFLAGS) $(1) $(filter-out $(INCLUDED),$(filter %.c %.o,$^)) -o $@
 endef
 
 clean:

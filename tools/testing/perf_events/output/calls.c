@@ -643,8 +643,11 @@ static void test_free(void)
 		   "the reader is woken before the buffer is freed, which leaves nothing behind");
 }
 
-/* The number of blocks is limited: in the worst case a writer scans all of them. */
-static void test_large_buffers(void)
+/*
+ * The number of blocks is limited: in the worst case a writer scans all of them. In overwrite
+ * mode there may be more, but they are smaller: one record covers some of them.
+ */
+static void test_large_buffers(bool overwrite)
 {
 	struct perf_event_mmap_page page = {};
 	bool ok = true;
@@ -653,14 +656,17 @@ static void test_large_buffers(void)
 		struct perf_buffer rb = {
 			.user_page = &page,
 			.nr_pages = 1 << pages_log2,
+			.overwrite = overwrite,
 		};
 
 		ok &= !perf_output_share(&rb, false);
-		ok &= malloc_usable_size(rb.shared) < 20000;
+		ok &= malloc_usable_size(rb.shared) < (overwrite ? 300000 : 20000);
+		ok &= !overwrite || rb.shared->block_size <= 16384 || pages_log2 > 16;
 		lease_exit(rb.shared);
 		kfree(rb.shared);
 	}
-	tap_result(ok, "a buffer of 4 GB has no more blocks than one of 32 MB");
+	tap_result(ok, "a buffer of 4 GB has no more blocks than one of %s",
+		   overwrite ? "256 MB, overwrite" : "32 MB");
 }
 
 void call_tests(void)
@@ -702,5 +708,6 @@ void call_tests(void)
 	test_no_pages();
 	test_no_memory();
 	test_free();
-	test_large_buffers();
+	test_large_buffers(false);
+	test_large_buffers(true);
 }

@@ -67,8 +67,8 @@ expect correct "overwrite mode: a CPU is held up, and another one passes it" \
 expect correct "overwrite mode: the same, with an NMI" \
 	output_overwrite -DNMIS=1 -DWORDS=16
 if [ "${1-}" = --deep ]; then
-	expect correct "overwrite mode: a CPU is held up twice, for more laps" \
-		output_overwrite -DHELD=2 -DWORDS=36
+	expect correct "overwrite mode: a CPU is held up twice" \
+		output_overwrite -DHELD=2 -DWORDS=28
 fi
 
 while read -r mutant what; do

@@ -11,7 +11,7 @@
  *   - what is below data_head is committed, or others have passed its writer;
  *   - when nobody writes, all is committed and published, and each word of the last lap is
  *     what was stored there in that lap, but for the middle of gaps;
- *   - with one CPU that may be held up, nothing is lost.
+ *   - CPU 1 loses nothing, as only CPU 0 is held up. To CPU 0, CPU 1 may be held up, too.
  *
  * -DWORDS, -DNMIS, -DHELD; -DMUTANT_...: breaks one line. See output-spin-check.sh.
  */
@@ -30,7 +30,7 @@
 #define SIZE	(BLOCKS * BLOCK)
 #define MARGIN	1
 #define GAP_MAX	(2 * BLOCK + 3 * MARGIN)
-#define GAPS_MAX BLOCKS
+#define FAR	(SIZE - BLOCK)
 
 #define block_of(pos)	(((pos) % SIZE) / BLOCK)
 #define block_start(pos) ((pos) / BLOCK * BLOCK)
@@ -47,7 +47,7 @@ byte gaps_at[SIZE];	/* in the middle of a gap, which nobody stores */
 byte done_at[SIZE];	/* that is committed */
 byte passed_at[BLOCKS];	/* whose writer was passed */
 byte owner[SIZE];	/* writers that fill this word */
-byte lost, done;
+byte lost, done;	/* lost by CPU 1 */
 bool nmi;	/* on CPU 1 */
 
 #define stored(at) ((at) < from + MARGIN || (at) >= from + size - MARGIN || !gap)
@@ -199,20 +199,43 @@ inline pass(size)
 #define DISTANCE	MARGIN
 #endif
 
+/* @at: the first held block that a record at @pos would touch, or come close to; @again */
+inline find_held(pos)
+{
+	atomic { at = block_start(pos + BLOCK - 1); again = false };
+	do
+	:: at < pos + want + DISTANCE && committed_at(at) < 0 -> again = true; break
+	:: at < pos + want + DISTANCE && committed_at(at) >= 0 -> at = at + BLOCK
+	:: at >= pos + want + DISTANCE -> break
+	od
+}
+
+/* Keeps @at, the first held block. @again: there is room behind it, or behind more. */
+inline finds_room()
+{
+	stop = at;
+	do
+	:: again && at + BLOCK + MARGIN - head > FAR -> again = false; break
+	:: again && at + BLOCK + MARGIN - head <= FAR ->
+		until = at + BLOCK + MARGIN;
+		find_held(until)
+	:: !again -> again = true; break
+	od;
+	atomic { at = stop; stop = 0; until = 0 }
+}
+
 /* @gap: what the gap takes, if there is one to write; @again: the caller looks again */
 inline skip_held()
 {
-	atomic { at = block_start(head + BLOCK - 1); again = false };
-	do
-	:: at < head + want + DISTANCE && committed_at(at) < 0 -> again = true; break
-	:: at < head + want + DISTANCE && committed_at(at) >= 0 -> at = at + BLOCK
-	:: at >= head + want + DISTANCE -> break
-	od;
+	find_held(head);
 	if
-	:: again && gaps == GAPS_MAX -> again = false
-	:: again && gaps < GAPS_MAX && at - head > 2 * MARGIN ->
+	:: again -> finds_room()
+	:: else -> again = true; at = 0; goto none
+	fi;
+	if
+	:: again && at - head > 2 * MARGIN ->
 		size = at - head - MARGIN
-	:: again && gaps < GAPS_MAX && at - head <= 2 * MARGIN ->
+	:: again && at - head <= 2 * MARGIN ->
 		do
 		:: true ->
 			at = at + BLOCK;
@@ -235,7 +258,7 @@ inline skip_held()
 			fi
 #endif
 		od
-	:: else -> again = true; at = 0; goto none
+	:: else
 	fi;
 	atomic { at = 0; until = 0; stop = 0 };
 	if
@@ -246,13 +269,12 @@ inline skip_held()
 			:: reserved == head ->
 				from = head;
 				reserved = head + size;
-				gaps++;
 				own()
 			:: else -> size = 0
 			fi
 		};
 		if
-		:: size > 0 -> store(); commit(); publish()
+		:: size > 0 -> store(); commit()
 		:: else
 		fi;
 		atomic { gap = false; size = 0; from = 0 }
@@ -277,7 +299,7 @@ inline write_record()
 #endif
 		fi;
 		if
-		:: !again && reserved == head -> lost++; break
+		:: !again && reserved == head -> lost = lost + passes; break
 		:: held && (again || reserved != head)
 		:: !held ->
 			atomic {					/* D */
@@ -300,13 +322,13 @@ inline write_record()
 			fi
 		fi
 	od;
-	atomic { head = 0; from = 0; size = 0; again = false; held = false; at = 0; gaps = 0 }
+	atomic { head = 0; from = 0; size = 0; again = false; held = false; at = 0 }
 }
 
 #define LOCALS							\
-	byte head, from, want, size, at, stop, was, until, gaps, n;	\
+	byte head, from, want, size, at, stop, was, until, n;	\
 	short bytes;						\
-	bool gap, again, held
+	bool gap, again, held, passes
 
 proctype held_up()
 {
@@ -324,6 +346,7 @@ proctype writer() provided (!nmi)
 {
 	LOCALS;
 
+	passes = true;
 	do
 	:: reserved < WORDS ->
 		if
