@@ -161,8 +161,8 @@ TARGETS = [
            HARNESS + "/aux_action", ["aux_action_test", "aux_action_tsan"],
            ["include/linux/perf_aux_action.h"]),
     Target("output_shared", [f"kernel/events/output_{name}" for name in
-                             ("shared.c", "shared.h", "lease.c")], HARNESS + "/output",
-           ["output_test", "output_test_tsan"],
+                             ("shared.c", "shared.h", "lease.c", "overwrite.c")],
+           HARNESS + "/output", ["output_test", "output_test_tsan"],
            ["kernel/events/ring_buffer.c", "kernel/events/internal.h"]),
     Target("sideband", SIDEBAND, HARNESS + "/sideband",
            ["sideband_unit_test", "sideband_store_test 60"],
