@@ -297,15 +297,10 @@ void perf_output_flush_shared(struct perf_buffer *rb)
 	smp_rmb();
 	reserved = atomic_long_read(&sh->reserved);
 
-	/* Who opens a lease reserves it. */
-	if (reserved == smp_load_acquire(&sh->flushed))	/* with the store below */
-		return;
-
 	shared_advance(&sh->barred, shared_block_start(sh, reserved + sh->block_size - 1));
 	atomic_inc(&sh->flushing);
 	lease_close_all(rb);
 	atomic_dec(&sh->flushing);
-	smp_store_release(&sh->flushed, reserved);	/* behind what is published */
 }
 
 /**

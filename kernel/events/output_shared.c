@@ -266,9 +266,6 @@ void shared_store_id(struct perf_buffer *rb, struct perf_event *event,
 {
 	struct perf_output_handle handle;
 
-	if (!size)
-		return;
-
 	handle.rb = rb;
 	handle.shared_start = start;
 	handle.shared_size = size;

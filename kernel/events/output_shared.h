@@ -78,7 +78,6 @@ struct shared_lease {
  * @lost: records lost and not yet reported by a LOST record
  * @flushing: flushes that are under way
  * @barred: no lease begins below it meanwhile; beginning of a block
- * @flushed: @reserved when the last flush that has ended began
  * @wakeup_work: wakes the readers that poll the buffer's events
  * @free_work: frees the buffer when @wakeup_work is done
  * @reserved: everything below is reserved or was written
@@ -109,7 +108,6 @@ struct perf_output_shared {
 	atomic_long_t		lost;
 	atomic_t		flushing;
 	atomic_long_t		barred;
-	unsigned long		flushed;
 
 	atomic_long_t		reserved ____cacheline_aligned_in_smp;
 
