@@ -110,12 +110,20 @@ const char *lacks_aux_threads(void)
 	return NULL;
 }
 
+int perf_open_cgroup(struct perf_event_attr *attr, int cgroup_fd, int cpu)
+{
+	return syscall(__NR_perf_event_open, attr, cgroup_fd, cpu, -1,
+		       PERF_FLAG_FD_CLOEXEC | PERF_FLAG_PID_CGROUP);
+}
+
 static int open_aux(struct perf_event_attr *attr, const struct aux_spec *spec)
 {
 	if (spec->threads_fd)
 		return perf_open_threads(attr, spec->pid, spec->cpu, *spec->threads_fd);
 	if (spec->level_fd)
 		return perf_open_level(attr, spec->pid, spec->cpu, *spec->level_fd);
+	if (spec->cgroup_fd)
+		return perf_open_cgroup(attr, *spec->cgroup_fd, spec->cpu);
 
 	return perf_open(attr, spec->pid, spec->cpu, -1);
 }

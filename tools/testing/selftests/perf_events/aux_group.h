@@ -21,6 +21,7 @@ struct aux_spec {
 	bool		leader_removed_on_exec;
 	int		*level_fd;	/* of the AUX event whose level it shares */
 	int		*threads_fd;	/* ... whose threads it shares; of -1: none. pid is -1 */
+	int		*cgroup_fd;	/* without gates; pid is ignored */
 	unsigned int	period;		/* of the DATA packets; 0: default */
 	__u64		config;		/* for other PMUs */
 	bool		exclude_kernel;
@@ -50,6 +51,8 @@ const char *lacks_aux_level(void);
 /* An AUX area event of a CPU whose windows belong to threads: those of @threads_fd, or -1 */
 int perf_open_threads(struct perf_event_attr *attr, pid_t pid, int cpu, int threads_fd);
 const char *lacks_aux_threads(void);
+/* An event of a cgroup, on one CPU */
+int perf_open_cgroup(struct perf_event_attr *attr, int cgroup_fd, int cpu);
 /* Opens and maps the group, disabled. On failure nothing stays open. */
 int aux_group_open(struct aux_group *group, const struct aux_spec *spec);
 /* 0, or the error of opening the AUX area event alone; it is closed again. */

@@ -9,10 +9,15 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "../kselftest_harness.h"
 #include "aux_trace.h"
@@ -304,6 +309,104 @@ TEST_F(aux_normal, enabled_when_full)
 	ASSERT_EQ(aux_group_enable(&self->group), 0);
 	EXPECT_EQ(wait_until_full(&self->group), 0)
 		TH_LOG("not full within ten seconds");
+}
+
+static int open_new_dir(const char *path)
+{
+	return mkdir(path, 0755) ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static bool join_cgroup(int cgroup, pid_t pid)
+{
+	int fd = openat(cgroup, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && dprintf(fd, "%d", pid) > 0;
+
+	if (fd >= 0)
+		close(fd);
+
+	return ok;
+}
+
+/* When told to. The exit status is 0 if an event of the cgroup counts from its beginning. */
+static void count_in_cgroup(int cgroup, int go)
+{
+	struct perf_event_attr attr;
+	int clock;
+	char byte;
+
+	attr_init(&attr, PERF_TYPE_SOFTWARE);
+	attr.config = PERF_COUNT_SW_CPU_CLOCK;
+	if (read(go, &byte, 1) != 1)
+		_exit(2);
+	clock = perf_open_cgroup(&attr, cgroup, nth_cpu(0));
+	if (clock < 0 || perf_enable(clock))
+		_exit(3);
+	spin_ns(100000);
+	_exit(!perf_count(clock));
+}
+
+/* The event finds the area full. The exit status is 0 if that could be tried. */
+static void fill_in_cgroup(int cgroup, struct aux_spec spec)
+{
+	struct aux_group group;
+
+	spec.cgroup_fd = &cgroup;
+	spec.resume.size = 0;
+	spec.pause.size = 0;
+	if (!join_cgroup(cgroup, getpid()) || aux_group_open(&group, &spec))
+		_exit(1);
+	group.page->aux_tail = 1 - group.area_size;
+	_exit(!!aux_group_enable(&group));
+}
+
+static int exit_status(pid_t pid)
+{
+	int status;
+
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/*
+ * An event that is disabled because it finds the area full is no longer one of its CPU's events
+ * of cgroups: else the next one of them doesn't know which cgroup runs.
+ */
+TEST_F(aux_normal, cgroup_when_full)
+{
+	char root[] = "/tmp/cgroups.XXXXXX", first_path[32], second_path[32];
+	int first, second, go[2];
+	pid_t counts, fills;
+
+	aux_group_close(&self->group);
+	ASSERT_NE(mkdtemp(root), NULL);
+	if (mount("none", root, "cgroup2", 0, NULL)) {
+		rmdir(root);
+		SKIP(return, "no cgroup2");
+	}
+	snprintf(first_path, sizeof(first_path), "%s/first", root);
+	snprintf(second_path, sizeof(second_path), "%s/second", root);
+	first = open_new_dir(first_path);
+	second = open_new_dir(second_path);
+	EXPECT_EQ(pipe2(go, O_CLOEXEC), 0);
+
+	counts = fork();
+	if (!counts)
+		count_in_cgroup(second, go[0]);
+	EXPECT_TRUE(join_cgroup(second, counts));
+	fills = fork();
+	if (!fills)
+		fill_in_cgroup(first, self->spec);
+	EXPECT_EQ(exit_status(fills), 0);
+	EXPECT_EQ(write(go[1], "", 1), 1);
+	EXPECT_EQ(exit_status(counts), 0);
+
+	close(go[0]);
+	close(go[1]);
+	close(first);
+	close(second);
+	EXPECT_EQ(rmdir(first_path), 0);
+	EXPECT_EQ(rmdir(second_path), 0);
+	EXPECT_EQ(umount(root), 0);
+	rmdir(root);
 }
 
 /*
