@@ -42,7 +42,7 @@ struct writer {
 };
 
 unsigned int simulated_cpus;
-bool memory_fails;
+unsigned int allocation_fails;
 long allocated;
 __thread int preempt_count;
 bool tick_stopped;

@@ -108,6 +108,15 @@ static void test_rate(void)
 static void close_by_tick(void) { tick(); }
 static void close_by_flush(void) { perf_output_flush_shared(buffer); }
 
+static void close_by_other(void)
+{
+	cpu_leave();
+	cpu_enter(1);
+	close_by_flush();
+	cpu_leave();
+	cpu_enter(0);
+}
+
 static void close_by_pause(void)
 {
 	rb_toggle_paused(buffer, true);
@@ -131,6 +140,7 @@ static const struct {
 } closes[] = {
 	{ "the tick", close_by_tick },
 	{ "a flush", close_by_flush },
+	{ "a flush by another CPU", close_by_other },
 	{ "a pause", close_by_pause },
 	{ "a record without room in it", close_by_large },
 };
@@ -359,6 +369,93 @@ static void test_flush(void)
 	end();
 }
 
+/* A CPU isn't interrupted again until somebody has written. */
+static void test_flush_again(void)
+{
+	unsigned int asked;
+	bool ok = true;
+
+	begin(false);
+	for (int i = 0; i < 100; i++) {
+		ok &= warm_up();
+		perf_output_flush_shared(buffer);
+		asked = cpus_asked;
+		perf_output_flush_shared(buffer);
+		ok &= cpus_asked == asked;
+		read_all(&reader);
+	}
+	tap_result(ok && cpus_asked >= 100 && !reader.error && !writer_error,
+		   "a flush of what was flushed before interrupts nobody");
+	end();
+}
+
+static bool beyond;
+
+/* Write until there is a lease behind the blocks that the flush is about. */
+static void write_beyond(void)
+{
+	struct perf_output_shared *sh = buffer->shared;
+	struct shared_lease *lease = this_cpu_ptr(sh->leases);
+
+	for (int i = 0; i < 200 && !beyond; i++) {
+		write_record();
+		beyond = has_lease() && lease->start >= sh->barred.counter;
+	}
+}
+
+/* A flush keeps leases out of its own blocks only, and only as long as it lasts. */
+static void test_leases_beside_flush(void)
+{
+	unsigned int hits = 0, below = 0;
+	bool ok = true;
+
+	begin(false);
+	event = write_beyond;
+	for (int i = 0; i < 100; i++) {
+		struct shared_lease *lease = this_cpu_ptr(buffer->shared->leases);
+
+		ok &= warm_up();
+		beyond = false;
+		accesses_left = i % 4;
+		this_cpu->step = interrupt_flush;
+		perf_output_flush_shared(buffer);
+		this_cpu->step = NULL;
+		hits += beyond;
+		ok &= beyond || accesses_left >= 0;
+		tick();
+		read_all(&reader);
+
+		ok &= warm_up();
+		perf_output_flush_shared(buffer);
+		write_few();
+		below += has_lease() && lease->start < buffer->shared->barred.counter;
+		read_all(&reader);
+	}
+	tap_result(ok && hits > 50 && below > 20 && !reader.error && !writer_error,
+		   "leases go on beside a flush, and behind it: %u, %u", hits, below);
+	end();
+}
+
+/* All that the CPU writes in a tick counts, in leases and outside. */
+static void test_written(void)
+{
+	bool ok = true;
+
+	begin(false);
+	for (int i = 0; i < 100; i++) {
+		struct perf_output_shared *sh = buffer->shared;
+		unsigned long reserved = sh->reserved.counter;
+
+		write_some();
+		ok &= this_cpu_ptr(sh->leases)->written == sh->reserved.counter - reserved;
+		tick();
+		read_all(&reader);
+	}
+	tap_result(ok && reader.leases > 100 && !reader.error && !writer_error,
+		   "what a CPU writes in a tick decides on its next lease");
+	end();
+}
+
 /*
  * A lease that ends with its block is published when it is closed, although a record of
  * another CPU that follows is in flight.
@@ -402,5 +499,8 @@ void lease_tests(void)
 	test_pause_anywhere();
 	test_flush_at_tick();
 	test_flush();
+	test_flush_again();
+	test_leases_beside_flush();
+	test_written();
 	test_end_of_block();
 }

@@ -86,6 +86,7 @@ extern const char *volatile writer_error;
 extern unsigned long wakeups;	/* of the reader */
 extern unsigned long woken_at;	/* published position at the last wake-up */
 extern bool wakeups_wait;	/* irq_work is deferred until irq_work_sync() */
+extern unsigned int cpus_asked;	/* by on_each_cpu_cond() */
 
 extern bool tick_stopped;	/* the CPUs are idle, so there are no leases */
 extern unsigned long jiffies;

@@ -113,6 +113,12 @@ static u64 lost_samples(void)
 	return lost;
 }
 
+/* The next record tells of it. */
+static bool one_is_lost_since(u64 lost)
+{
+	return lost_samples() == lost + 1 && buffer->shared->lost.counter == 1;
+}
+
 /* Writers of @held records, @size bytes each, are held up for some laps. */
 static const char *pass(int pages, bool backward, unsigned int held, unsigned int size)
 {
@@ -388,15 +394,31 @@ static void write_laps(void)
 	this_cpu = &cpus[1];
 }
 
-/* Others write laps while a held-up writer ends its record. */
-static void test_ends(unsigned int size)
+/* The same, but CPU 0 writes up to the record, if it isn't in flight. */
+static void write_up_to_it(void)
+{
+	struct perf_output_handle handle;
+	unsigned long size;
+	long rest;
+
+	committed_since = committed() - committed_since;
+	while ((rest = held.shared_start + PAGE_SIZE - buffer->shared->reserved.counter) > 0) {
+		size = rest < 2 * RECORD_MIN ? rest : RECORD_MIN;
+		hold(0, &handle, size);
+		let_go(0, &handle, size);
+	}
+	this_cpu = &cpus[1];
+}
+
+/* Others write @meanwhile, and a held-up writer ends its record. */
+static void test_ends(unsigned int size, void (*meanwhile)(void), const char *what)
 {
 	unsigned int in_flight = 0;
 	bool ok = true;
 	u64 lost;
 
 	begin(1, false);
-	event = write_laps;
+	event = meanwhile;
 	for (int i = 0; i < 60; i++) {
 		fill(1000);
 		hold(1, &held, size);
@@ -411,11 +433,13 @@ static void test_ends(unsigned int size)
 		/* At least a part of it was in flight. */
 		if (committed_since < size) {
 			in_flight++;
-			ok &= lost_samples() == lost + 1;
+			ok &= one_is_lost_since(lost) || !is_covered(held.shared_start);
 		}
+		if (meanwhile == write_up_to_it)
+			ok &= lost_samples() == lost + is_covered(held.shared_start);
 	}
 	tap_result(ok && in_flight > 2 && all_is_committed() && !writer_error,
-		   "overwrite: a record of %u bytes that is passed while it ends is counted", size);
+		   "overwrite: a record of %u bytes ends, meanwhile others write %s", size, what);
 	end();
 }
 
@@ -586,6 +610,16 @@ static void write_laps_of_passer(void)
 	this_cpu = &cpus[1];
 }
 
+/* CPU 1 has a lease, and a record in flight in it. */
+static void hold_in_lease(void)
+{
+	do {
+		lease_of_held();
+		hold(1, &held, RECORD_MIN);
+	} while (held.shared_start - lease_of(1)->start >= lease_of(1)->size &&
+		 (let_go(1, &held, RECORD_MIN), true));
+}
+
 /* Others pass a lease, and cover it, while a record in it ends. */
 static void test_ends_in_lease(void)
 {
@@ -598,11 +632,7 @@ static void test_ends_in_lease(void)
 	event = write_laps_of_passer;
 	accesses_left = -1;
 	for (int i = 0; accesses_left < 0; i++) {
-		do {
-			lease_of_held();
-			hold(1, &held, RECORD_MIN);
-		} while (held.shared_start - lease_of(1)->start >= lease_of(1)->size &&
-			 (let_go(1, &held, RECORD_MIN), true));
+		hold_in_lease();
 		lost = lost_samples();
 		committed_in_lease = local_read(&lease_of(1)->committed);
 		accesses_left = i;
@@ -611,7 +641,7 @@ static void test_ends_in_lease(void)
 		cpus[1].step = NULL;
 		if (accesses_left < 0 && !committed_in_lease) {
 			in_flight++;
-			ok &= lost_samples() == lost + 1;
+			ok &= one_is_lost_since(lost);
 		}
 		tick_all();
 	}
@@ -639,6 +669,14 @@ static bool is_next_to_pass(unsigned long start)
 	return sh->complete.counter >= block && sh->reserved.counter + 200 >= block + sh->size;
 }
 
+static void write_up_to(unsigned long start)
+{
+	while (!is_next_to_pass(start)) {
+		write_record();
+		tick();
+	}
+}
+
 /* A CPU is held up while it passes another one: that one's next record is a new one. */
 static void test_held_up_passer(void)
 {
@@ -650,10 +688,7 @@ static void test_held_up_passer(void)
 	event = write_and_return;
 	for (int i = 0; i < 900; i++) {
 		lease_of_held();
-		while (!is_next_to_pass(lease_of(1)->start)) {
-			write_record();
-			tick();
-		}
+		write_up_to(lease_of(1)->start);
 		accesses_left = i % 150;
 		this_cpu->step = at_access;
 		for (int j = 0; j < 20 && accesses_left >= 0; j++)
@@ -670,6 +705,33 @@ static void test_held_up_passer(void)
 	end();
 }
 
+/* A record in a lease ends at any access of the one who passes the lease. */
+static void test_returns_in_lease(void)
+{
+	unsigned int lost = 0;
+
+	begin(PAGES, false);
+	tick_stopped = false;
+	event = return_of_held;
+	for (int i = 0; i < 800; i++) {
+		hold_in_lease();
+		write_up_to(lease_of(1)->start);
+		is_held = true;
+		accesses_left = i % 400;
+		this_cpu->step = at_access;
+		fill(2 * BLOCK);
+		this_cpu->step = NULL;
+		if (is_held)
+			return_of_held();
+		tick_all();
+		lost = lost_samples();
+	}
+	tap_result(lost > 100 && lost < 700 && all_is_committed() && !writer_error,
+		   "overwrite: a record ends while others pass its lease: %s",
+		   writer_error ?: "it is counted if it is covered");
+	end();
+}
+
 void overwrite_tests(void)
 {
 	test_passed();
@@ -681,8 +743,10 @@ void overwrite_tests(void)
 	test_no_room_between();
 	test_returns(false);
 	test_returns(true);
-	test_ends(RECORD_MIN);
-	test_ends(600);
+	test_ends(RECORD_MIN, write_laps, "laps");
+	test_ends(600, write_laps, "laps");
+	test_ends(RECORD_MIN, write_up_to_it, "up to it");
+	test_ends(600, write_up_to_it, "up to it");
 	test_looks_for_room();
 	for (int i = 0; i < 4; i++)
 		test_passed_lease(i & 1, i & 2);
@@ -690,4 +754,5 @@ void overwrite_tests(void)
 	test_passed_anywhere(true);
 	test_ends_in_lease();
 	test_held_up_passer();
+	test_returns_in_lease();
 }

@@ -12,7 +12,8 @@ struct perf_buffer *buffer;
 const char *volatile writer_error;
 unsigned long wakeups, woken_at;
 bool wakeups_wait;
-bool memory_fails;
+unsigned int allocation_fails;
+unsigned int cpus_asked;
 long allocated;
 __thread int preempt_count;
 bool tick_stopped = true;
@@ -103,13 +104,13 @@ void tick_all(void)
 	}
 }
 
-static void call_on(struct cpu *cpu, void (*call)(void *info), void *info)
+static void call_on(struct cpu *cpu, void (*call)(void *info), void *info, bool wait)
 {
 	struct cpu *was;
 
 	__atomic_store_n(&cpu->info, info, __ATOMIC_RELAXED);
 	__atomic_store_n(&cpu->call, call, __ATOMIC_RELEASE);
-	while (__atomic_load_n(&cpu->info, __ATOMIC_ACQUIRE)) {
+	while (wait && __atomic_load_n(&cpu->info, __ATOMIC_ACQUIRE)) {
 		if (be_cpu(cpu, &was)) {
 			take_call(cpu);
 			be_again(was);
@@ -135,10 +136,11 @@ void on_each_cpu_cond(bool (*condition)(int cpu, void *info), void (*call)(void 
 	for (int i = 0; i < CPUS; i++) {
 		if (!condition(i, info))
 			continue;
+		__atomic_fetch_add(&cpus_asked, 1, __ATOMIC_RELAXED);
 		if (this_cpu == &cpus[i])
 			call(info);
 		else
-			call_on(&cpus[i], call, info);
+			call_on(&cpus[i], call, info, wait);
 	}
 	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 }

@@ -27,7 +27,7 @@
 #define SIGNAL_CALL	(SIGRTMIN + 4)
 #define TICK_NS		4000000		/* HZ is 250 */
 
-bool memory_fails;
+unsigned int allocation_fails;
 long allocated;
 unsigned long jiffies;
 __thread unsigned long this_cpu_off;

@@ -11,14 +11,17 @@
 #define __GFP_NOWARN	0
 #define __GFP_NORETRY	0
 
-/* The test's: is there no memory, and how many pieces are not yet freed? */
-extern bool memory_fails;
+/* The test's: which allocation from now on fails (0: none), and how many are not yet freed? */
+extern unsigned int allocation_fails;
 extern long allocated;
 
 static inline void *zeroed(size_t align, size_t size)
 {
-	void *p = memory_fails ? NULL : aligned_alloc(align, (size + align - 1) & -align);
+	void *p;
 
+	if (allocation_fails && !--allocation_fails)
+		return NULL;
+	p = aligned_alloc(align, (size + align - 1) & -align);
 	allocated += !!p;
 	return p ? memset(p, 0, size) : p;
 }
