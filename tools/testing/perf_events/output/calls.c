@@ -663,11 +663,15 @@ static void test_large_buffers(bool overwrite)
 			.user_page = &page,
 			.nr_pages = 1 << pages_log2,
 			.overwrite = overwrite,
+			.watermark = PAGE_SIZE << pages_log2 >> (1 + pages_log2 % 3),
 		};
+		unsigned long leases;
 
 		ok &= !perf_output_share(&rb, false);
 		ok &= malloc_usable_size(rb.shared) < (overwrite ? 300000 : 20000);
 		ok &= !overwrite || rb.shared->block_size <= 16384 || pages_log2 > 16;
+		leases = (unsigned long)rb.shared->lease_max * num_possible_cpus();
+		ok &= leases <= PAGE_SIZE << pages_log2 >> 3 && leases <= rb.watermark / 4;
 		lease_exit(rb.shared);
 		kfree(rb.shared);
 	}

@@ -436,6 +436,17 @@ static void test_leases_beside_flush(void)
 	end();
 }
 
+/* The tick that would close the lease doesn't come any more. */
+static void test_free_with_lease(void)
+{
+	bool ok;
+
+	begin(false);
+	ok = warm_up() && this_cpu->ticking;
+	end();
+	tap_result(ok && !cpus[0].ticking, "a buffer is freed with a lease");
+}
+
 /* All that the CPU writes in a tick counts, in leases and outside. */
 static void test_written(void)
 {
@@ -502,5 +513,6 @@ void lease_tests(void)
 	test_flush_again();
 	test_leases_beside_flush();
 	test_written();
+	test_free_with_lease();
 	test_end_of_block();
 }

@@ -260,6 +260,29 @@ static void test_longest_record(void)
 }
 
 /* A record that can't have room changes nothing. */
+/* Up to the margin below the next place of the block in which it begins */
+static void test_as_large_as_the_buffer(void)
+{
+	bool ok = true;
+
+	begin(1, false);
+	for (int i = 0; i < 100; i++) {
+		struct perf_output_shared *sh = buffer->shared;
+		unsigned int size = PAGE_SIZE - OVERWRITE_MARGIN -
+				    sh->reserved.counter % sh->block_size;
+
+		this_cpu->attempts[0]++;
+		if (write_begin(&held, size))
+			write_body(&held, 0, this_cpu->attempts[0], size);
+		else
+			ok = false;
+		ok &= published() == this_cpu->end;
+		write_record();
+	}
+	tap_result(ok && !writer_error, "overwrite: a record may be nearly as large as the buffer");
+	end();
+}
+
 static void test_too_large(void)
 {
 	struct perf_output_handle handle;
@@ -739,6 +762,7 @@ void overwrite_tests(void)
 	test_long_records(false);
 	test_long_records(true);
 	test_longest_record();
+	test_as_large_as_the_buffer();
 	test_too_large();
 	test_no_room_between();
 	test_returns(false);

@@ -168,9 +168,26 @@ void irq_work_queue(struct irq_work *work)
 		wake_readers(work);
 }
 
+/* Waiting for a tick: it comes now. */
+static void wait_for_tick(struct irq_work *work)
+{
+	struct cpu *was;
+
+	for (int i = 0; i < CPUS; i++) {
+		if (__atomic_load_n(&cpus[i].ticking, __ATOMIC_RELAXED) != work)
+			continue;
+		while (!be_cpu(&cpus[i], &was))
+			sched_yield();
+		tick();
+		be_again(was);
+	}
+}
+
 void irq_work_sync(struct irq_work *work)
 {
-	if (wakeups_wait && !work->lazy)
+	if (work->lazy)
+		wait_for_tick(work);
+	else if (wakeups_wait)
 		work->func(work);
 }
 
