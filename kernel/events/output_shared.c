@@ -375,6 +375,7 @@ int perf_output_begin_shared(struct perf_output_handle *handle,
 	handle->rb = rb;
 	handle->flags = 0;
 	handle->shared_size = size;
+	handle->shared_lost = lost;
 	shared_locate(handle);
 
 	if (unlikely(lost))
@@ -573,6 +574,15 @@ void shared_publish(struct perf_buffer *rb)
 		shared_queue_wakeup(rb);
 }
 
+/* What others have covered is lost, with the losses that it tells of. */
+static void shared_lose_covered(struct perf_output_handle *handle)
+{
+	struct perf_output_shared *sh = handle->rb->shared;
+
+	if (overwrite_is_covered(sh, handle->shared_start))
+		shared_lose(sh, handle->event, handle->shared_lost + 1);
+}
+
 /**
  * perf_output_end_shared - perf_output_end() for a shared buffer
  * @handle: from perf_output_begin_shared()
@@ -590,15 +600,14 @@ void perf_output_end_shared(struct perf_output_handle *handle)
 		if (unlikely(READ_ONCE(sh->no_leases)))
 			lease_close(rb);
 		/* Others may have passed the lease just before that. */
-		if (unlikely(rb->overwrite) && !READ_ONCE(this_cpu_ptr(sh->leases)->live) &&
-		    overwrite_is_covered(sh, handle->shared_start))
-			shared_lose(sh, handle->event, 1);
+		if (unlikely(rb->overwrite) && !READ_ONCE(this_cpu_ptr(sh->leases)->live))
+			shared_lose_covered(handle);
 		return;
 	}
 
 	shared_commit(sh, handle->shared_start, handle->shared_size);
-	if (unlikely(rb->overwrite) && overwrite_is_covered(sh, handle->shared_start))
-		shared_lose(sh, handle->event, 1);
+	if (unlikely(rb->overwrite))
+		shared_lose_covered(handle);
 	shared_publish(rb);
 }
 

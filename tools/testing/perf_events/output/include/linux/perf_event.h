@@ -93,6 +93,7 @@ struct perf_output_handle {
 	};
 	int			page;
 	unsigned int		shared_size;
+	unsigned long		shared_lost;
 };
 
 typedef unsigned long (*perf_copy_f)(void *dst, const void *src, unsigned long off,
