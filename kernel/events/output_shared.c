@@ -546,7 +546,7 @@ static void shared_wakeup(struct irq_work *work)
  */
 static void shared_queue_wakeup(struct perf_buffer *rb)
 {
-	atomic_set(&rb->poll, EPOLLIN | EPOLLRDNORM);
+	atomic_set(&rb->poll, (__force int)(EPOLLIN | EPOLLRDNORM));
 	irq_work_queue(&rb->shared->wakeup_work);
 }
 

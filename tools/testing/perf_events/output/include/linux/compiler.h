@@ -15,6 +15,7 @@ void access_step(void);
 #undef __always_inline
 #define __always_inline	inline __attribute__((__always_inline__))
 #define noinline	__attribute__((__noinline__))
+#define __force
 #define __weak		__attribute__((__weak__))
 
 #ifdef __SANITIZE_THREAD__
