@@ -330,6 +330,58 @@ static noinline bool shared_reserve_anew(struct perf_buffer *rb, struct perf_eve
 	return reserved;
 }
 
+/* Begin a record at @handle->shared_start that tells of @lost records first. */
+static __always_inline void shared_begin(struct perf_output_handle *handle,
+					 struct perf_event *event, struct perf_buffer *rb,
+					 unsigned int size, unsigned long lost)
+{
+	handle->event = event;
+	handle->rb = rb;
+	handle->flags = 0;
+	handle->shared_size = size;
+	handle->shared_lost = lost;
+	shared_locate(handle);
+}
+
+/*
+ * A record that the lease has no room for, or that follows losses. Not inlined: a record in
+ * a lease saves no registers for it.
+ */
+static noinline int shared_begin_anew(struct perf_output_handle *handle,
+				      struct perf_sample_data *data,
+				      struct perf_event *event, struct perf_buffer *rb,
+				      unsigned int size)
+{
+	struct perf_output_shared *sh = rb->shared;
+	unsigned long lost = 0;
+
+	if (!rb->nr_pages)
+		goto no_room;
+
+	if (READ_ONCE(sh->paused))
+		goto lose;
+
+	lost = shared_take_lost(sh);
+	if (lost)
+		size += perf_output_lost_size(event);
+
+	if (!lease_take(sh, size, &handle->shared_start) &&
+	    !shared_reserve_anew(rb, event, data, size, &handle->shared_start))
+		goto lose;
+
+	shared_begin(handle, event, rb, size, lost);
+	if (lost)
+		perf_output_report_lost(handle, data, lost);
+
+	return 0;
+
+lose:
+	shared_lose(sh, event, lost + 1);
+no_room:
+	preempt_enable();
+	return -ENOSPC;
+}
+
 /**
  * perf_output_begin_shared - perf_output_begin() for a shared buffer
  * @handle: to be filled in
@@ -338,9 +390,11 @@ static noinline bool shared_reserve_anew(struct perf_buffer *rb, struct perf_eve
  * @rb: shared buffer of @event
  * @size: size of the record
  *
+ * While output is paused, and in a buffer without pages, there are no leases.
+ *
  * Context: any, NMI included. Holds the rcu_read_lock() under which @rb was found.
- * Return: 0, -ENOSPC (the record is lost and counted, or the buffer has no room for
- * records at all).
+ * Return: 0, and preemption is disabled. -ENOSPC (the record is lost and counted, or the
+ * buffer has no room for records at all).
  */
 int perf_output_begin_shared(struct perf_output_handle *handle,
 			     struct perf_sample_data *data,
@@ -348,38 +402,14 @@ int perf_output_begin_shared(struct perf_output_handle *handle,
 			     unsigned int size)
 {
 	struct perf_output_shared *sh = rb->shared;
-	unsigned long lost;
-
-	if (!rb->nr_pages)
-		return -ENOSPC;
-
-	if (unlikely(READ_ONCE(sh->paused))) {
-		shared_lose(sh, event, 1);
-		return -ENOSPC;
-	}
 
 	preempt_disable();
 
-	lost = shared_take_lost(sh);
-	if (unlikely(lost))
-		size += perf_output_lost_size(event);
+	if (unlikely(atomic_long_read(&sh->lost)) ||
+	    unlikely(!lease_take(sh, size, &handle->shared_start)))
+		return shared_begin_anew(handle, data, event, rb, size);
 
-	if (!lease_take(sh, size, &handle->shared_start) &&
-	    unlikely(!shared_reserve_anew(rb, event, data, size, &handle->shared_start))) {
-		shared_lose(sh, event, lost + 1);
-		preempt_enable();
-		return -ENOSPC;
-	}
-
-	handle->event = event;
-	handle->rb = rb;
-	handle->flags = 0;
-	handle->shared_size = size;
-	handle->shared_lost = lost;
-	shared_locate(handle);
-
-	if (unlikely(lost))
-		perf_output_report_lost(handle, data, lost);
+	shared_begin(handle, event, rb, size, 0);
 
 	return 0;
 }
@@ -583,6 +613,31 @@ static void shared_lose_covered(struct perf_output_handle *handle)
 		shared_lose(sh, handle->event, handle->shared_lost + 1);
 }
 
+/* Not inlined, as shared_begin_anew(). */
+static noinline void shared_end_alone(struct perf_output_handle *handle)
+{
+	struct perf_buffer *rb = handle->rb;
+
+	shared_commit(rb->shared, handle->shared_start, handle->shared_size);
+	if (unlikely(rb->overwrite))
+		shared_lose_covered(handle);
+	shared_publish(rb);
+}
+
+/*
+ * A record is committed in a lease. But no reader may wait for it, or others may have passed the
+ * lease just before.
+ */
+static noinline void shared_end_in_lease(struct perf_output_handle *handle)
+{
+	struct perf_buffer *rb = handle->rb;
+
+	if (READ_ONCE(rb->shared->no_leases))
+		lease_close(rb);
+	if (rb->overwrite && !READ_ONCE(this_cpu_ptr(rb->shared->leases)->live))
+		shared_lose_covered(handle);
+}
+
 /**
  * perf_output_end_shared - perf_output_end() for a shared buffer
  * @handle: from perf_output_begin_shared()
@@ -596,19 +651,10 @@ void perf_output_end_shared(struct perf_output_handle *handle)
 	struct perf_buffer *rb = handle->rb;
 	struct perf_output_shared *sh = rb->shared;
 
-	if (lease_commit(sh, handle->shared_start, handle->shared_size)) {
-		if (unlikely(READ_ONCE(sh->no_leases)))
-			lease_close(rb);
-		/* Others may have passed the lease just before that. */
-		if (unlikely(rb->overwrite) && !READ_ONCE(this_cpu_ptr(sh->leases)->live))
-			shared_lose_covered(handle);
-		return;
-	}
-
-	shared_commit(sh, handle->shared_start, handle->shared_size);
-	if (unlikely(rb->overwrite))
-		shared_lose_covered(handle);
-	shared_publish(rb);
+	if (unlikely(!lease_commit(sh, handle->shared_start, handle->shared_size)))
+		shared_end_alone(handle);
+	else if (unlikely(READ_ONCE(sh->no_leases) || rb->overwrite))
+		shared_end_in_lease(handle);
 }
 
 /**

@@ -77,7 +77,7 @@ try "takes what was lost twice" \
 try "forgets what was lost when there is no room" \
 	's/shared_lose(sh, event, lost + 1)/shared_lose(sh, event, 1)/'
 try "scans for what is complete before it commits" \
-	'/^void perf_output_end_shared/,/^}/{s/shared_commit(\(.*\));/shared_publish(rb);/;t;'\
+	'/^static noinline void shared_end_alone/,/^}/{s/shared_commit(\(.*\));/shared_publish(rb);/;t;'\
 's/shared_publish(rb)/shared_commit(rb->shared, handle->shared_start, handle->shared_size)/}'
 try "publishes complete blocks only" \
 	's/if (pos != end \&\& atomic_long_read(&sh->reserved) - pos == bytes)/if (0)/'
@@ -131,7 +131,7 @@ try "fills a lease up to its end" \
 try "leases although a reader wants each sample" \
 	's/ || READ_ONCE(sh->no_leases) / || 0 /'
 try "leaves a lease open although a reader wants each sample" \
-	'/^void perf_output_end_shared/,/^}/s/lease_close(rb);//'
+	'/^static noinline void shared_end_in_lease/,/^}/s/lease_close(rb);//'
 try "does not publish before a pause" \
 	'/^void perf_output_pause_shared/,/^}/s/lease_close_all(rb);/(void)rb;/'
 try "opens a lease after a pause" \
