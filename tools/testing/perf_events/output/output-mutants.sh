@@ -152,9 +152,9 @@ try "does not count a record of a passed lease as lost" \
 try "opens a lease that was passed meanwhile" \
 	'/^static bool lease_open/,/^}/s/|| overwrite_is_passed(rb, start)//'
 try "does not count a record as lost whose writer was passed" \
-	'/^\tif (unlikely(rb->overwrite) \&\& overwrite_is_covered/s/overwrite_is_covered/0 \&\& &/'
+	'/^static noinline void shared_end_alone/,/^}/s/unlikely(rb->overwrite)/0/'
 try "does not count a record as lost whose lease is passed just then" \
-	's/!READ_ONCE(this_cpu_ptr(sh->leases)->live) \&\&/0 \&\&/'
+	'/^static noinline void shared_end_in_lease/,/^}/s/if (rb->overwrite/if (0/'
 try "counts a record as lost that others have passed, but not covered" \
 	's/return atomic_long_read(&sh->reserved) - start > sh->size;/'\
 'return atomic_long_read(\&sh->complete) > start;/'
