@@ -77,7 +77,7 @@ try "takes what was lost twice" \
 try "forgets what was lost when there is no room" \
 	's/shared_lose(sh, event, lost + 1)/shared_lose(sh, event, 1)/'
 try "scans for what is complete before it commits" \
-	'/^static noinline void shared_end_alone/,/^}/{s/shared_commit(\(.*\));/shared_publish(rb);/;t;'\
+	'/^static .* shared_end_alone/,/^}/{s/shared_commit(\(.*\));/shared_publish(rb);/;t;'\
 's/shared_publish(rb)/shared_commit(rb->shared, handle->shared_start, handle->shared_size)/}'
 try "publishes complete blocks only" \
 	's/if (pos != end \&\& atomic_long_read(&sh->reserved) - pos == bytes)/if (0)/'
@@ -131,7 +131,7 @@ try "fills a lease up to its end" \
 try "leases although a reader wants each sample" \
 	's/ || READ_ONCE(sh->no_leases) / || 0 /'
 try "leaves a lease open although a reader wants each sample" \
-	'/^static noinline void shared_end_in_lease/,/^}/s/lease_close(rb);//'
+	'/^static .* shared_end_in_lease/,/^}/s/lease_close(rb);//'
 try "does not publish before a pause" \
 	'/^void perf_output_pause_shared/,/^}/s/lease_close_all(rb);/(void)rb;/'
 try "opens a lease after a pause" \
@@ -152,9 +152,9 @@ try "does not count a record of a passed lease as lost" \
 try "opens a lease that was passed meanwhile" \
 	'/^static bool lease_open/,/^}/s/|| overwrite_is_passed(rb, start)//'
 try "does not count a record as lost whose writer was passed" \
-	'/^static noinline void shared_end_alone/,/^}/s/unlikely(rb->overwrite)/0/'
+	'/^static .* shared_end_alone/,/^}/s/unlikely(rb->overwrite)/0/'
 try "does not count a record as lost whose lease is passed just then" \
-	'/^static noinline void shared_end_in_lease/,/^}/s/if (rb->overwrite/if (0/'
+	'/^static .* shared_end_in_lease/,/^}/s/if (rb->overwrite/if (0/'
 try "counts a record as lost that others have passed, but not covered" \
 	's/return atomic_long_read(&sh->reserved) - start > sh->size;/'\
 'return atomic_long_read(\&sh->complete) > start;/'
