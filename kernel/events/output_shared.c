@@ -344,8 +344,8 @@ static __always_inline void shared_begin(struct perf_output_handle *handle,
 }
 
 /*
- * A record that the lease has no room for, or that follows losses. Not inlined: a record in
- * a lease saves no registers for it.
+ * For a record that the lease has no room for, or that follows losses. Not inlined, so that the
+ * others, which fit into a lease, needn't save registers.
  */
 static noinline int shared_begin_anew(struct perf_output_handle *handle,
 				      struct perf_sample_data *data,
@@ -390,7 +390,8 @@ no_room:
  * @rb: shared buffer of @event
  * @size: size of the record
  *
- * While output is paused, and in a buffer without pages, there are no leases.
+ * A pause closes all leases before it returns, and a buffer without pages has none. So
+ * shared_begin_anew() looks for both.
  *
  * Context: any, NMI included. Holds the rcu_read_lock() under which @rb was found.
  * Return: 0, and preemption is disabled. -ENOSPC (the record is lost and counted, or the
@@ -604,7 +605,7 @@ void shared_publish(struct perf_buffer *rb)
 		shared_queue_wakeup(rb);
 }
 
-/* What others have covered is lost, with the losses that it tells of. */
+/* A record that others have covered is lost, with the losses that it tells of. */
 static void shared_lose_covered(struct perf_output_handle *handle)
 {
 	struct perf_output_shared *sh = handle->rb->shared;
@@ -625,8 +626,8 @@ static noinline void shared_end_alone(struct perf_output_handle *handle)
 }
 
 /*
- * A record is committed in a lease. But no reader may wait for it, or others may have passed the
- * lease just before.
+ * A record was committed in a lease. A reader wants each sample at once, so the lease has to
+ * end; or it is overwrite mode, where others may have passed the lease just before.
  */
 static noinline void shared_end_in_lease(struct perf_output_handle *handle)
 {

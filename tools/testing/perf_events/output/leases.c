@@ -369,7 +369,7 @@ static void test_flush(void)
 	end();
 }
 
-/* A CPU isn't interrupted again until somebody has written. */
+/* A flush interrupts only CPUs that have a lease. */
 static void test_flush_again(void)
 {
 	unsigned int asked;
@@ -463,7 +463,7 @@ static void test_written(void)
 		read_all(&reader);
 	}
 	tap_result(ok && reader.leases > 100 && !reader.error && !writer_error,
-		   "what a CPU writes in a tick decides on its next lease");
+		   "all that a CPU writes in a tick counts for its next lease");
 	end();
 }
 

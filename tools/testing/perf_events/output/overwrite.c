@@ -259,7 +259,6 @@ static void test_longest_record(void)
 	tap_result(ok && !writer_error, "overwrite: the longest record passes a held-up one");
 }
 
-/* A record that can't have room changes nothing. */
 /* Up to the margin below the next place of the block in which it begins */
 static void test_as_large_as_the_buffer(void)
 {
@@ -283,6 +282,7 @@ static void test_as_large_as_the_buffer(void)
 	end();
 }
 
+/* A record that can't have room changes nothing. */
 static void test_too_large(void)
 {
 	struct perf_output_handle handle;
@@ -417,7 +417,10 @@ static void write_laps(void)
 	this_cpu = &cpus[1];
 }
 
-/* The same, but CPU 0 writes up to the record, if it isn't in flight. */
+/*
+ * The same, but if the record isn't in flight any more, CPU 0 reserves a lap up to the byte where
+ * the record begins: it is not yet covered.
+ */
 static void write_up_to_it(void)
 {
 	struct perf_output_handle handle;
@@ -695,6 +698,7 @@ static bool is_next_to_pass(unsigned long start)
 	return sh->complete.counter >= block && sh->reserved.counter + 200 >= block + sh->size;
 }
 
+/* Write until the next record has to pass the block of @start. */
 static void write_up_to(unsigned long start)
 {
 	while (!is_next_to_pass(start)) {

@@ -16,6 +16,7 @@ void access_step(void);
 #define __always_inline	inline __attribute__((__always_inline__))
 #define noinline	__attribute__((__noinline__))
 #define __force
+#define __maybe_unused	__attribute__((__unused__))
 #define __weak		__attribute__((__weak__))
 
 #ifdef __SANITIZE_THREAD__

@@ -155,9 +155,10 @@ static inline void perf_event_header__init(struct perf_event_header *header,
 	perf_event_header__init_id(header, data, event);
 }
 
-static inline void perf_event__output_id_sample(const struct perf_event *event,
-						struct perf_output_handle *handle,
-						const struct perf_sample_data *data)
+/* Not inlined: the kernel's is in another file. */
+static noinline __maybe_unused void
+perf_event__output_id_sample(const struct perf_event *event, struct perf_output_handle *handle,
+			     const struct perf_sample_data *data)
 {
 	if (!event->attr.sample_id_all)
 		return;
