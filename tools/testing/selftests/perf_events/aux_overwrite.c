@@ -368,7 +368,8 @@ static int exit_status(pid_t pid)
 
 /*
  * An event that is disabled because it finds the area full is no longer one of its CPU's events
- * of cgroups: else the next one of them doesn't know which cgroup runs.
+ * of cgroups: else the next one of them doesn't know which cgroup runs. 6.12 looks at each
+ * switch of tasks, also while there is no such event, so there it would only be slower.
  */
 TEST_F(aux_normal, cgroup_when_full)
 {
