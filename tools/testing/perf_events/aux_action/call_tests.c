@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The interface without interrupts: what is refused, and single actions. */
 #include <linux/kernel.h>
+#include <linux/slab.h>
 
 #include "aux_action_test.h"
 #include "../tap.h"
@@ -8,10 +9,12 @@
 
 static int init_result(struct perf_event_attr attr, int capabilities)
 {
-	struct pmu pmu = { .capabilities = capabilities };
+	struct pmu pmu = { .capabilities = capabilities, .has_aux = capabilities };
 	struct perf_event event = { .attr = attr, .pmu = &pmu };
+	int result = perf_aux_action_init(&event);
 
-	return perf_aux_action_init(&event);
+	perf_aux_action_free(&event);
+	return result;
 }
 
 static void refusals(void)
@@ -39,6 +42,17 @@ static void refusals(void)
 		   "resume with aux_output: EOPNOTSUPP");
 	tap_result(init_result(all, 0) == -EOPNOTSUPP,
 		   "pause and resume with aux_output: EOPNOTSUPP");
+}
+
+static void without_memory(void)
+{
+	struct pmu pmu = { .has_aux = true };
+	struct perf_event event = { .pmu = &pmu };
+
+	slab_is_empty = true;
+	tap_result(perf_aux_action_init(&event) == -ENOMEM, "no memory for a level: ENOMEM");
+	slab_is_empty = false;
+	perf_aux_action_free(&event);
 }
 
 static void leaders(void)
@@ -74,6 +88,21 @@ static void groups(void)
 	tap_result(perf_group_has_aux_action(&leader), "a group that starts paused");
 	level.request = 1UL << PERF_AUX_REQUEST_SHIFT;
 	tap_result(perf_group_has_aux_action(&leader), "a group whose gates are closed");
+}
+
+static void changes(void)
+{
+	const unsigned long one = 1UL << PERF_AUX_REQUEST_SHIFT;
+	struct perf_aux_level level = { 0 };
+
+	tap_result(!perf_aux_level_change(&level, false) && !level.request,
+		   "a level that is requested already doesn't change");
+	tap_result(perf_aux_level_change(&level, true) &&
+		   level.request == (one | PERF_AUX_PAUSED), "a level changes to paused");
+	tap_result(!perf_aux_level_change(&level, true) &&
+		   level.request == (one | PERF_AUX_PAUSED), "but not twice");
+	tap_result(perf_aux_level_change(&level, false) && level.request == 2 * one,
+		   "and back");
 }
 
 static void one_after_another(const enum operation *ops, size_t count, bool paused,
@@ -180,8 +209,10 @@ static void interrupted_gate(void)
 void call_tests(void)
 {
 	refusals();
+	without_memory();
 	leaders();
 	groups();
+	changes();
 	ONE_AFTER_ANOTHER(false, false, "pause, resume", GATE_PAUSE, GATE_RESUME);
 	ONE_AFTER_ANOTHER(true, false, "from paused: resume, pause",
 			  GATE_RESUME, GATE_PAUSE);

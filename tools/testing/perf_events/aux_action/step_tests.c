@@ -166,6 +166,48 @@ static void test_mainline(enum operation outer, bool paused, enum operation inne
 		   verdict.bad, verdict.runs);
 }
 
+struct change {
+	struct perf_aux_level	*level;
+	bool			paused, changed;
+};
+
+static void change(void *arg)
+{
+	struct change *change = arg;
+
+	change->changed = perf_aux_level_change(change->level, change->paused);
+}
+
+/*
+ * An NMI at each instruction of a change to paused asks for a change of its own. Whoever is
+ * told that it has changed the level has done so: as many requests are counted.
+ */
+static void test_change(bool paused, const char *what)
+{
+	const unsigned long one = 1UL << PERF_AUX_REQUEST_SHIFT;
+	unsigned long when, bad = 0;
+	bool came = true;
+
+	for (when = 1; came; when++) {
+		struct perf_aux_level level = { 0 };
+		struct change outer = { .level = &level, .paused = true };
+		struct change inner = { .level = &level, .paused = paused };
+		unsigned long expected;
+
+		came = single_step(change, &outer, when, change, &inner);
+		if (paused)
+			bad += came && outer.changed == inner.changed;
+		else
+			bad += !outer.changed;
+		expected = (outer.changed + inner.changed) * one;
+		if (outer.changed + inner.changed == 1)
+			expected |= PERF_AUX_PAUSED;
+		bad += level.request != expected;
+	}
+	tap_result(!bad && when > 10, "%s at every instruction of a change to paused (%lu)", what,
+		   when);
+}
+
 void step_tests(bool pairs)
 {
 	const char *unsupported = single_step_unsupported();
@@ -180,6 +222,8 @@ void step_tests(bool pairs)
 	for (enum operation outer = 0; outer < (pairs ? OPERATIONS : MIGRATE); outer++)
 		test_singles(outer, nr);
 
+	test_change(true, "the same change");
+	test_change(false, "a change back");
 	test_mainline(GATE_PAUSE, false, GATE_RESUME, "in a pause");
 	test_mainline(GATE_RESUME, true, GATE_PAUSE, "in a resume");
 	test_mainline(DRIVER_START, false, GATE_PAUSE, "in the driver's start");
