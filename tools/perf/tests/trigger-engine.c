@@ -511,15 +511,15 @@ static int test_open(void)
 	CHECK(engine);
 	tell(engine, IN, 1, 1000);
 	tell(engine, IN, 1, 1050);
-	trigger_engine__end_round(engine, 0);
+	trigger_engine__end_round(engine, 0, 0);
 	tell(engine, IN, 2, 1100);
-	trigger_engine__end_round(engine, 0);
-	trigger_engine__end_round(engine, 0);
+	trigger_engine__end_round(engine, 0, 0);
+	trigger_engine__end_round(engine, 0, 0);
 	CHECK(!seen.nr);
 	tell(engine, IN, 2, 1101);
-	trigger_engine__end_round(engine, 0);
+	trigger_engine__end_round(engine, 0, 0);
 	CHECK(!seen.nr);
-	trigger_engine__end_round(engine, 0);
+	trigger_engine__end_round(engine, 0, 0);
 	CHECK(seen.nr == 1 && seen.fired[0].open && seen.fired[0].tid == 1);
 	CHECK(seen.fired[0].since == 1000 && seen.fired[0].time == 1101);
 	CHECK(seen.fired[0].value == 101);
@@ -537,6 +537,32 @@ static int test_open(void)
 	return TEST_OK;
 }
 
+/* A round that begins too early after another one may miss the return */
+static int test_hidden(void)
+{
+	struct trigger_engine *engine = engine_for(slow);
+	u64 now;
+
+	CHECK(engine);
+	trigger_engine__end_round(engine, 500, 100);
+	tell(engine, IN, 1, 1000);
+	tell(engine, IN, 2, 1200);
+	trigger_engine__end_round(engine, 1200, 100);
+	trigger_engine__end_round(engine, 1210, 100);
+	for (now = 1220; now < 1310; now += 10)
+		trigger_engine__end_round(engine, now, 100);
+	CHECK(!seen.nr);
+	tell(engine, OUT, 1, 1090);
+	trigger_engine__end_round(engine, 1310, 100);
+	trigger_engine__end_round(engine, 1320, 100);
+	trigger_engine__end_round(engine, 1430, 100);
+	CHECK(!seen.nr);
+	trigger_engine__end_round(engine, 1550, 100);
+	CHECK(seen.nr == 1 && seen.fired[0].open && seen.fired[0].tid == 2);
+	trigger_engine__delete(engine);
+	return TEST_OK;
+}
+
 /* Nothing else occurs: another clock tells that the call is too long */
 static int test_open_alone(void)
 {
@@ -546,29 +572,29 @@ static int test_open_alone(void)
 	unsigned int rounds;
 
 	CHECK(engine);
-	trigger_engine__end_round(engine, now);
+	trigger_engine__end_round(engine, now, 0);
 	tell(engine, IN, 1, since);
 	for (rounds = 0; !seen.nr && rounds < 100; rounds++) {
 		now += NSEC_PER_SEC / 10;
-		trigger_engine__end_round(engine, now);
+		trigger_engine__end_round(engine, now, 0);
 	}
 	/* The event's round, 10 until the limit, one for accuracy, and one to be sure */
 	CHECK(rounds == 13);
 	CHECK(seen.nr == 1 && seen.fired[0].open && seen.fired[0].since == since);
 	CHECK(seen.fired[0].value > NSEC_PER_SEC && seen.fired[0].value < 1.1 * NSEC_PER_SEC);
-	trigger_engine__end_round(engine, now + 9 * NSEC_PER_SEC);
-	trigger_engine__end_round(engine, now + 9 * NSEC_PER_SEC);
+	trigger_engine__end_round(engine, now + 9 * NSEC_PER_SEC, 0);
+	trigger_engine__end_round(engine, now + 9 * NSEC_PER_SEC, 0);
 	CHECK(seen.nr == 1);
 
 	/* It returns just in time, and is read later than that: the clock ran ahead */
 	now += 9 * NSEC_PER_SEC;
 	tell(engine, OUT, 1, since + 10 * NSEC_PER_SEC);
 	tell(engine, IN, 2, since + 11 * NSEC_PER_SEC);
-	trigger_engine__end_round(engine, now);
+	trigger_engine__end_round(engine, now, 0);
 	now += NSEC_PER_SEC + 1000;
 	tell(engine, OUT, 2, since + 12 * NSEC_PER_SEC);
-	trigger_engine__end_round(engine, now);
-	trigger_engine__end_round(engine, now);
+	trigger_engine__end_round(engine, now, 0);
+	trigger_engine__end_round(engine, now, 0);
 	CHECK(seen.nr == 1);
 	trigger_engine__delete(engine);
 	return TEST_OK;
@@ -644,16 +670,16 @@ static int test_two_rounds(void)
 
 	CHECK(engine);
 	tell_cpu(engine, OUT, 1, 1, 1200);
-	trigger_engine__end_round(engine, 0);
+	trigger_engine__end_round(engine, 0, 0);
 	tell_cpu(engine, IN, 1, 0, 1000);
 	tell_cpu(engine, IN, 2, 0, 1300);
 	CHECK(!seen.nr);
-	trigger_engine__end_round(engine, 0);
+	trigger_engine__end_round(engine, 0, 0);
 	CHECK(seen.nr == 1 && seen.fired[0].since == 1000 && seen.fired[0].time == 1200);
 	tell_cpu(engine, OUT, 2, 0, 1500);
-	trigger_engine__end_round(engine, 0);
+	trigger_engine__end_round(engine, 0, 0);
 	CHECK(seen.nr == 1);
-	trigger_engine__end_round(engine, 0);
+	trigger_engine__end_round(engine, 0, 0);
 	CHECK(seen.nr == 2 && seen.fired[1].since == 1300);
 	trigger_engine__delete(engine);
 	return TEST_OK;
@@ -667,26 +693,26 @@ static int test_forget(void)
 	CHECK(engine);
 	tell(engine, IN, 1, 10000);
 	tell(engine, IN, 3, 10000);
-	trigger_engine__end_round(engine, 0);
-	trigger_engine__end_round(engine, 0);
+	trigger_engine__end_round(engine, 0, 0);
+	trigger_engine__end_round(engine, 0, 0);
 	tell(engine, OUT, 2, 10300);
 	tell(engine, OUT, 3, 5000);
-	trigger_engine__end_round(engine, 0);
+	trigger_engine__end_round(engine, 0, 0);
 	CHECK(!seen.nr);
 	tell(engine, IN, 2, 10400);
 	trigger_engine__forget(engine);
 	tell_cpu(engine, OUT, 2, 1, 1200);
 	tell(engine, OUT, 1, 1300);
-	trigger_engine__end_round(engine, 0);
+	trigger_engine__end_round(engine, 0, 0);
 	tell_cpu(engine, IN, 2, 0, 1000);
-	trigger_engine__end_round(engine, 0);
+	trigger_engine__end_round(engine, 0, 0);
 	CHECK(seen.nr == 1 && seen.fired[0].tid == 2 && seen.fired[0].since == 1000);
 	CHECK(!seen.fired[0].open && seen.fired[0].value == 200);
 	/* Again in two rounds, of which the first isn't complete */
 	tell(engine, OUT, 3, 1500);
-	trigger_engine__end_round(engine, 0);
+	trigger_engine__end_round(engine, 0, 0);
 	tell(engine, IN, 3, 1350);
-	trigger_engine__end_round(engine, 0);
+	trigger_engine__end_round(engine, 0, 0);
 	CHECK(seen.nr == 2 && seen.fired[1].since == 1350);
 	tell(engine, OUT, 2, 10600);
 	trigger_engine__finish(engine);
@@ -706,14 +732,14 @@ static int test_forget_count(void)
 	CHECK(engine);
 	tell(engine, 0, 1, 1000);
 	tell(engine, 0, 1, 1050);
-	trigger_engine__end_round(engine, 0);
-	trigger_engine__end_round(engine, 0);
+	trigger_engine__end_round(engine, 0, 0);
+	trigger_engine__end_round(engine, 0, 0);
 	trigger_engine__forget(engine);
-	trigger_engine__end_round(engine, 50000);
+	trigger_engine__end_round(engine, 50000, 0);
 	tell(engine, 0, 1, 1060);
 	tell(engine, 1, 2, 1061);
-	trigger_engine__end_round(engine, 50100);
-	trigger_engine__end_round(engine, 50200);
+	trigger_engine__end_round(engine, 50100, 0);
+	trigger_engine__end_round(engine, 50200, 0);
 	CHECK(!seen.nr);
 	tell(engine, 0, 1, 1062);
 	tell(engine, 0, 1, 1063);
@@ -923,7 +949,7 @@ static void read_one(struct trigger_engine *engine)
 	buffer->nr = 0;
 	model.next = (model.next + 1) % CPUS;
 	if (!model.next)
-		trigger_engine__end_round(engine, model.has_clock ? model.time : 0);
+		trigger_engine__end_round(engine, model.has_clock ? model.time : 0, 0);
 }
 
 /* Each call that was too long has fired once; if it was open, with a part of its time */
@@ -988,6 +1014,7 @@ static int test__trigger_engine(struct test_suite *test __maybe_unused,
 	CHECK(!test_thread_ended_late());
 	CHECK(!test_open());
 	CHECK(!test_open_alone());
+	CHECK(!test_hidden());
 	CHECK(!test_many_open());
 	CHECK(!test_more_open());
 	CHECK(!test_exec());

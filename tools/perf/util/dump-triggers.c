@@ -35,6 +35,11 @@
  * engine after one period at most, and known to be complete after another one.
  */
 #define PERIOD_NS	(100 * NSEC_PER_MSEC)
+/*
+ * If all CPUs write to one buffer, a CPU that is held up in a record, by NMIs or as a vCPU
+ * without time, hides what others have written since. This is for how long, at most.
+ */
+#define HIDDEN_NS	(100 * NSEC_PER_MSEC)
 
 /* Programs that wait for a dump at a time */
 #define MAX_WAITERS	64
@@ -661,9 +666,10 @@ int dump_triggers__process(struct dump_triggers *triggers, const void *buf, size
 
 void dump_triggers__end_round(struct dump_triggers *triggers)
 {
+	u64 hidden = triggers->evlist->core.nr_mmaps == 1 ? HIDDEN_NS : 0;
 	u64 expirations, now = rdclock();
 
-	trigger_engine__end_round(triggers->engine, now);
+	trigger_engine__end_round(triggers->engine, now, hidden);
 	if (triggers->socket)
 		trigger_socket__serve(triggers->socket, now);
 	/* It has woken up perf, and there is nothing else to be done for it */

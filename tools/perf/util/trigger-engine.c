@@ -38,7 +38,8 @@ struct trigger_engine {
 
 	/*
 	 * What isn't known to be complete; up to when it is when the next round ends; the
-	 * newest time of all, that of the last round, and when that one ended
+	 * newest time of all, that of the last round, and when that one ended; when any round
+	 * ended last, and when one did that told what is complete
 	 */
 	struct pending		*pending;
 	size_t			nr_pending;
@@ -48,6 +49,8 @@ struct trigger_engine {
 	u64			newest;
 	u64			noted;
 	u64			noted_at;
+	u64			round_end;
+	u64			complete_end;
 
 	struct trigger_stats	stats;
 };
@@ -420,8 +423,26 @@ static u64 time_by(struct trigger_engine *engine, u64 now)
 	return engine->noted ? engine->noted + passed - passed / 1000 : 0;
 }
 
-void trigger_engine__end_round(struct trigger_engine *engine, u64 now)
+/*
+ * Has the round that ends @now found all that occurred before the last such one ended? It
+ * began after the round before it ended.
+ */
+static bool round_is_complete(struct trigger_engine *engine, u64 now, u64 hidden)
 {
+	u64 begin = engine->round_end;
+
+	engine->round_end = now;
+	if (begin - engine->complete_end < hidden)
+		return false;
+
+	engine->complete_end = now;
+	return true;
+}
+
+void trigger_engine__end_round(struct trigger_engine *engine, u64 now, u64 hidden)
+{
+	if (!round_is_complete(engine, now, hidden))
+		return;
 	if (engine->nr_pending)
 		process_until(engine, engine->complete);
 	fire_overdue(engine, engine->complete);

@@ -82,9 +82,10 @@ int trigger_engine__occurred(struct trigger_engine *engine,
 			     const struct trigger_occurrence *occurrence);
 /*
  * All buffers have been read once more: fire what fires. @now: in nanoseconds, by a clock
- * that nobody sets, of less than one per mille more or less than that of the events
+ * that nobody sets, of less than one per mille more or less than that of the events.
+ * @hidden: what was written so many nanoseconds before a round began was read in it; 0: all
  */
-void trigger_engine__end_round(struct trigger_engine *engine, u64 now);
+void trigger_engine__end_round(struct trigger_engine *engine, u64 now, u64 hidden);
 /* There is nothing more to come */
 void trigger_engine__finish(struct trigger_engine *engine);
 /* The clock was set back: forget what is under way */

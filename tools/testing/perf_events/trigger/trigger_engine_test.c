@@ -68,7 +68,7 @@ static void call(struct trigger_engine *engine, u64 time)
 	what.event = 1;
 	what.time += 200;
 	trigger_engine__occurred(engine, &what);
-	trigger_engine__end_round(engine, 0);
+	trigger_engine__end_round(engine, 0, 0);
 }
 
 /* What there was no memory for is missing, and only that: later calls are seen */
