@@ -37,9 +37,10 @@
 #define PERIOD_NS	(100 * NSEC_PER_MSEC)
 /*
  * If all CPUs write to one buffer, a CPU that is held up in a record, by NMIs or as a vCPU
- * without time, hides what others have written since. This is for how long, at most.
+ * without time, hides what others have written since. This is for how long, at most: less than
+ * a period, so that every other round counts if nothing else makes perf read the buffer.
  */
-#define HIDDEN_NS	(100 * NSEC_PER_MSEC)
+#define HIDDEN_NS	(90 * NSEC_PER_MSEC)
 
 /* Programs that wait for a dump at a time */
 #define MAX_WAITERS	64
