@@ -90,7 +90,7 @@ static void groups(void)
 	tap_result(perf_group_has_aux_action(&leader), "a group whose gates are closed");
 }
 
-static void changes(void)
+static void level_changes(void)
 {
 	const unsigned long one = 1UL << PERF_AUX_REQUEST_SHIFT;
 	struct perf_aux_level level = { 0 };
@@ -212,7 +212,7 @@ void call_tests(void)
 	without_memory();
 	leaders();
 	groups();
-	changes();
+	level_changes();
 	ONE_AFTER_ANOTHER(false, false, "pause, resume", GATE_PAUSE, GATE_RESUME);
 	ONE_AFTER_ANOTHER(true, false, "from paused: resume, pause",
 			  GATE_RESUME, GATE_PAUSE);
