@@ -37,8 +37,9 @@
 #define PERIOD_NS	(100 * NSEC_PER_MSEC)
 /*
  * If all CPUs write to one buffer, a CPU that is held up in a record, by NMIs or as a vCPU
- * without time, hides what others have written since. This is for how long, at most: less than
- * a period, so that every other round counts if nothing else makes perf read the buffer.
+ * without time, hides what others have written since. Assume that it does so for less than
+ * this. It is less than a period, so every other round counts if only the timer makes perf
+ * read the buffer.
  */
 #define HIDDEN_NS	(90 * NSEC_PER_MSEC)
 

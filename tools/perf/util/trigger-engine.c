@@ -38,8 +38,8 @@ struct trigger_engine {
 
 	/*
 	 * What isn't known to be complete; up to when it is when the next round ends; the
-	 * newest time of all, that of the last round, and when that one ended; when any round
-	 * ended last, and when one did that told what is complete
+	 * newest time of all, that of the last round, and when that one ended; the end of the
+	 * last round of reading, and of the last that counted
 	 */
 	struct pending		*pending;
 	size_t			nr_pending;
@@ -50,7 +50,7 @@ struct trigger_engine {
 	u64			noted;
 	u64			noted_at;
 	u64			round_end;
-	u64			complete_end;
+	u64			counted_end;
 
 	struct trigger_stats	stats;
 };
@@ -424,24 +424,25 @@ static u64 time_by(struct trigger_engine *engine, u64 now)
 }
 
 /*
- * Has the round that ends @now found all that occurred before the last such one ended? It
- * began after the round before it ended.
+ * Only a round that begins @hidden or more after the last one that counted has found all that
+ * was written before that one ended. When this round began isn't known, but it was after the
+ * end of the round before.
  */
-static bool round_is_complete(struct trigger_engine *engine, u64 now, u64 hidden)
+static bool round_counts(struct trigger_engine *engine, u64 now, u64 hidden)
 {
 	u64 begin = engine->round_end;
 
 	engine->round_end = now;
-	if (begin - engine->complete_end < hidden)
+	if (begin - engine->counted_end < hidden)
 		return false;
 
-	engine->complete_end = now;
+	engine->counted_end = now;
 	return true;
 }
 
 void trigger_engine__end_round(struct trigger_engine *engine, u64 now, u64 hidden)
 {
-	if (!round_is_complete(engine, now, hidden))
+	if (!round_counts(engine, now, hidden))
 		return;
 	if (engine->nr_pending)
 		process_until(engine, engine->complete);

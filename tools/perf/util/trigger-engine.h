@@ -83,7 +83,7 @@ int trigger_engine__occurred(struct trigger_engine *engine,
 /*
  * All buffers have been read once more: fire what fires. @now: in nanoseconds, by a clock
  * that nobody sets, of less than one per mille more or less than that of the events.
- * @hidden: what was written so many nanoseconds before a round began was read in it; 0: all
+ * @hidden: for how many nanoseconds a reader may not see what was written; 0 if it always does
  */
 void trigger_engine__end_round(struct trigger_engine *engine, u64 now, u64 hidden);
 /* There is nothing more to come */
