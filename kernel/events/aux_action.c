@@ -46,7 +46,11 @@
  * order; CPUs observe their own accesses in program order.
  *
  * The loop repeats only after a new request or a nested section, so an NMI adds
- * at most one pass.
+ * at most one pass. So does a gate that the driver itself hits in S3, such as a
+ * tracepoint of MSR accesses. Two of these, one where it pauses and one where it
+ * resumes, would request each other for ever. So the loop ends after
+ * AUX_ACTION_PASSES, and what is requested then waits for the next gate or section.
+ * NMIs don't make that many passes: most of the CPU's time would go to them.
  *
  * Result
  * ======
@@ -112,6 +116,8 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 
+#define AUX_ACTION_PASSES	100
+
 static inline bool aux_paused(unsigned long request)
 {
 	return request & PERF_AUX_PAUSED;
@@ -161,6 +167,7 @@ static void aux_action_apply_pending(struct perf_event *event)
 {
 	struct perf_aux_action *act = &event->aux_action;
 	struct perf_aux_level *level = act->level;
+	unsigned int passes = 0;
 	unsigned long request;
 
 	do {
@@ -171,8 +178,9 @@ static void aux_action_apply_pending(struct perf_event *event)
 		barrier();
 		WRITE_ONCE(act->depth, 0);
 		barrier();
-	} while (READ_ONCE(level->request) != request ||
-		 READ_ONCE(level->driver_state) == PERF_AUX_DRIVER_UNKNOWN);
+	} while (++passes < AUX_ACTION_PASSES &&
+		 (READ_ONCE(level->request) != request ||
+		  READ_ONCE(level->driver_state) == PERF_AUX_DRIVER_UNKNOWN));
 }
 
 NOKPROBE_SYMBOL(aux_action_apply_pending);

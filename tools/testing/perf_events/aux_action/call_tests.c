@@ -206,6 +206,55 @@ static void interrupted_gate(void)
 	tap_result(calls == 1, "and the driver is called with what another one asks for meanwhile");
 }
 
+#define FOR_EVER	1000000
+
+static struct perf_event answers[2];	/* that pauses, and that resumes */
+static bool answering, engine_on;
+
+static void start_and_pause(struct perf_event *event, int flags)
+{
+	count_call(event, flags);
+	engine_on = true;
+	if (answering && calls < FOR_EVER)
+		perf_aux_gate(&answers[0]);
+}
+
+static void stop_and_resume(struct perf_event *event, int flags)
+{
+	count_call(event, flags);
+	engine_on = false;
+	if (answering && calls < FOR_EVER)
+		perf_aux_gate(&answers[1]);
+}
+
+/* Where the driver pauses a gate resumes, and where it resumes another one pauses. */
+static void answered_by_gates(void)
+{
+	struct pmu pmu = {
+		.capabilities = PERF_PMU_CAP_AUX_PAUSE,
+		.has_aux = true,
+		.start = start_and_pause,
+		.stop = stop_and_resume,
+	};
+	struct perf_event event = { .pmu = &pmu, .state = PERF_EVENT_STATE_ACTIVE };
+
+	answers[0] = (struct perf_event){ .attr.aux_pause = 1, .aux_event = &event };
+	answers[1] = (struct perf_event){ .attr.aux_resume = 1, .aux_event = &event };
+	calls = 0;
+	engine_on = true;
+	perf_aux_action_init(&event);
+
+	answering = true;
+	perf_aux_gate(&answers[0]);
+	answering = false;
+	tap_result(calls > 1 && calls < FOR_EVER, "gates that request each other end");
+	perf_aux_gate(&answers[1]);
+	tap_result(engine_on, "and the next one acts: a resume");
+	perf_aux_gate(&answers[0]);
+	tap_result(!engine_on, "a pause");
+	perf_aux_action_free(&event);
+}
+
 void call_tests(void)
 {
 	refusals();
@@ -230,4 +279,5 @@ void call_tests(void)
 	not_here(PERF_EVENT_STATE_ACTIVE, 1, "on another CPU");
 	nested_without_pause();
 	interrupted_gate();
+	answered_by_gates();
 }
