@@ -29,9 +29,10 @@
  * that come in between, or that close, find LEASE_BUSY. They can't wait, so they leave
  * LEASE_ASKED, and who opens then closes at once.
  *
- * How large a lease is depends on how much the CPU wrote in the last ticks: a quarter. A
- * CPU that writes little has none, and its records are published at once. Nor has one
- * that may have no further tick.
+ * How large a lease is depends on how much the CPU wrote in the last ticks: a quarter. Padding
+ * counts against that. So leases that end early get smaller, and where they never fill there
+ * are none. A CPU that writes little has none, and its records are published at once. Nor has
+ * one that may have no further tick.
  */
 #include <linux/cpumask.h>
 #include <linux/irq_work.h>
@@ -60,26 +61,35 @@ static bool lease_has_tick(void)
 	return !is_idle_task(current) && !tick_nohz_full_cpu(cpu) && cpu_online(cpu);
 }
 
-/* Count what this CPU writes, and say how large a lease it should have. */
-static unsigned int lease_want(struct perf_output_shared *sh, struct shared_lease *lease,
-			       unsigned int size)
+/*
+ * Count what this CPU has written, and against that the padding that it took. An interrupt that
+ * counts meanwhile may be forgotten.
+ */
+static void lease_count(struct shared_lease *lease, unsigned int bytes, unsigned int padding)
 {
 	unsigned long now = READ_ONCE(jiffies), ticks = now - READ_ONCE(lease->tick);
-	unsigned int written = READ_ONCE(lease->written), before;
+	unsigned int written = READ_ONCE(lease->written);
 
 	if (ticks) {
 		WRITE_ONCE(lease->before, ticks == 1 ? written : 0);
 		WRITE_ONCE(lease->tick, now);
 		written = 0;
 	}
-	written += size;
-	WRITE_ONCE(lease->written, written);
+	written += bytes;
+	WRITE_ONCE(lease->written, written - min(written, padding));
+}
 
-	before = READ_ONCE(lease->before);
+/* How large a lease should this CPU have? */
+static unsigned int lease_want(struct perf_output_shared *sh, struct shared_lease *lease)
+{
+	unsigned int most;
+
+	lease_count(lease, 0, 0);	/* This may be another tick. */
+	most = max(READ_ONCE(lease->written), READ_ONCE(lease->before));
 	if (!lease_has_tick())
 		return 0;
 
-	return min(max(written, before) / 4 & -8U, sh->lease_max);
+	return min(most / 4 & -8U, sh->lease_max);
 }
 
 /*
@@ -122,6 +132,9 @@ static void lease_pad(struct perf_buffer *rb, struct shared_lease *lease, unsign
 static void lease_end(struct perf_buffer *rb, struct shared_lease *lease, unsigned long pos,
 		      unsigned long committed)
 {
+	unsigned int used = pos - lease->start;
+
+	lease_count(lease, used, lease->size - used);
 	lease_pad(rb, lease, pos);
 	shared_commit_bytes(rb->shared, lease->start + lease->size,
 			    lease->size - (pos - committed));
@@ -231,16 +244,18 @@ bool lease_renew(struct perf_buffer *rb, struct perf_event *event,
 {
 	struct perf_output_shared *sh = rb->shared;
 	struct shared_lease *lease = this_cpu_ptr(sh->leases);
-	unsigned int want = lease_want(sh, lease, size);
-	unsigned int least = max_t(unsigned int, LEASE_MIN, size * 4);
+	unsigned int least = max_t(unsigned int, LEASE_MIN, size * 4), want;
 
 	lease_close(rb);
-	if (want < least || READ_ONCE(sh->no_leases) ||
-	    !lease_open(rb, event, data, want, least))
-		return false;
+	want = lease_want(sh, lease);
+	if (want >= least && !READ_ONCE(sh->no_leases) &&
+	    lease_open(rb, event, data, want, least))
+		return true;
 
-	WRITE_ONCE(lease->written, READ_ONCE(lease->written) + READ_ONCE(lease->size) - size);
-	return true;
+	/* Larger ones are never in a lease. */
+	if (least <= sh->lease_max)
+		lease_count(lease, size, 0);
+	return false;
 }
 
 /* At the first tick after it was opened, or as its CPU goes offline; an interrupt */

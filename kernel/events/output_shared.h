@@ -35,8 +35,8 @@ struct shared_block {
  * @room: end of the part that is for records, or 0
  * @id_size: bytes at the end of the padding that tell its time and event
  * @tick: the tick of @written
- * @written: bytes that this CPU wrote in that tick
- * @before: bytes that it wrote in the tick before
+ * @written: bytes of records that this CPU wrote in that tick, less the padding
+ * @before: the same of the tick before
  * @work: closes it at the next tick
  * @sh: what it is a part of
  *

@@ -78,6 +78,15 @@ static void test_rate(void)
 	tap_result(ok && !reader.leases, "a CPU that writes little gets none");
 	end();
 
+	begin(false);
+	ok = warm_up();
+	for (int i = 0; i < 10; i++)
+		tick();
+	write_record();
+	tap_result(ok && !has_lease() && published() == this_cpu->end,
+		   "nor one that wrote much long ago");
+	end();
+
 	for (unsigned int i = 0; i < ARRAY_SIZE(tickless); i++) {
 		begin(false);
 		*tickless[i].cpu_is = true;
@@ -447,23 +456,87 @@ static void test_free_with_lease(void)
 	tap_result(ok && !cpus[0].ticking, "a buffer is freed with a lease");
 }
 
-/* All that the CPU writes in a tick counts, in leases and outside. */
+/* What a CPU has written in this tick, by its leases' count */
+static unsigned int counted(void)
+{
+	return this_cpu_ptr(buffer->shared->leases)->written;
+}
+
+/* All records that a CPU writes in a tick count, in leases and outside, and padding against them. */
 static void test_written(void)
 {
 	bool ok = true;
 
 	begin(false);
+	this_cpu->span = 0;
 	for (int i = 0; i < 100; i++) {
 		struct perf_output_shared *sh = buffer->shared;
 		unsigned long reserved = sh->reserved.counter;
+		u64 padding = reader.padding;
 
 		write_some();
-		ok &= this_cpu_ptr(sh->leases)->written == sh->reserved.counter - reserved;
-		tick();
+		perf_output_flush_shared(buffer);
 		read_all(&reader);
+		padding = reader.padding - padding;
+		ok &= counted() == sh->reserved.counter - reserved - 2 * padding;
+		tick();
 	}
 	tap_result(ok && reader.leases > 100 && !reader.error && !writer_error,
 		   "all that a CPU writes in a tick counts for its next lease");
+	end();
+}
+
+/* One record in each, and then the reader looks */
+static void write_and_flush(void)
+{
+	write_record();
+	perf_output_flush_shared(buffer);
+}
+
+static void write_and_flush_often(void)
+{
+	for (int i = 0; i < 8; i++)
+		write_and_flush();
+}
+
+/* A large record goes alone, and ends the lease before it. */
+static void write_pairs(void)
+{
+	for (int i = 0; i < 400; i++) {
+		write_record();
+		close_by_large();
+		if (i % 10 == 0)
+			read_all(&reader);
+	}
+}
+
+/*
+ * After a burst, leases end early. @most: bytes of padding for a thousand of records, when what
+ * the burst has left behind is over
+ */
+static void test_padding(void (*write)(void), unsigned int most, const char *when)
+{
+	unsigned long reserved = 0;
+	u64 padding = 0;
+	bool ok;
+
+	begin(false);
+	this_cpu->span = 0;
+	ok = warm_up();
+	for (int i = 0; i < 100; i++) {
+		if (i == 20) {
+			reserved = buffer->shared->reserved.counter;
+			padding = reader.padding;
+		}
+		write();
+		tick();
+		read_all(&reader);
+	}
+	reserved = buffer->shared->reserved.counter - reserved;
+	padding = reader.padding - padding;
+	tap_result(ok && padding * 1000 <= most * (reserved - padding) && !reader.error &&
+		   !writer_error, "little padding %s: %llu of %lu bytes", when,
+		   (unsigned long long)padding, reserved);
 	end();
 }
 
@@ -513,6 +586,8 @@ void lease_tests(void)
 	test_flush_again();
 	test_leases_beside_flush();
 	test_written();
+	test_padding(write_and_flush_often, 0, "if the reader looks after each record");
+	test_padding(write_pairs, 5, "between large records");
 	test_free_with_lease();
 	test_end_of_block();
 }

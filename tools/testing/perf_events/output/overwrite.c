@@ -747,7 +747,7 @@ static void test_returns_in_lease(void)
 		hold_in_lease();
 		write_up_to(lease_of(1)->start);
 		is_held = true;
-		accesses_left = i % 400;
+		accesses_left = i % 800;
 		this_cpu->step = at_access;
 		fill(2 * BLOCK);
 		this_cpu->step = NULL;
