@@ -255,7 +255,7 @@ static const struct file_operations tm_ack_fops = {
 };
 
 /*
- * Packets: the core:bus ratio, and overflows of the internal buffer
+ * Packets: the core:bus ratio, overflows of the internal buffer, and errors of the output
  */
 
 static int tm_ratio_get(void *data, u64 *val)
@@ -274,6 +274,16 @@ static int tm_ratio_set(void *data, u64 val)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(tm_ratio_fops, tm_ratio_get, tm_ratio_set, "%llu\n");
 
+static int tm_error_set(void *data, u64 val)
+{
+	if (val > 1)
+		return -EINVAL;
+
+	tm_output_fail(val);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(tm_error_fops, NULL, tm_error_set, "%llu\n");
+
 /*
  * What these files can change, as the kernel's parameter has it
  */
@@ -289,6 +299,7 @@ static int tm_reset_set(void *data, u64 val)
 	tm_config.overflow = tm_boot_overflow;
 	tm_config.step = tm_boot_step;
 	tm_delivery = tm_boot_delivery;
+	tm_output_fail(false);
 	tm_pmi_mask(false);
 	return 0;
 }
@@ -316,6 +327,7 @@ static int __init tm_debugfs_init(void)
 	debugfs_create_file("ack", 0600, dir, NULL, &tm_ack_fops);
 	debugfs_create_file_unsafe("ratio", 0600, dir, NULL, &tm_ratio_fops);
 	debugfs_create_u32("overflow", 0600, dir, &tm_config.overflow);
+	debugfs_create_file_unsafe("error", 0200, dir, NULL, &tm_error_fops);
 	if (tm_config.icount != TM_NO_ICOUNT)
 		debugfs_create_u32("icount", 0400, dir, &tm_config.icount);
 	debugfs_create_bool("step", 0600, dir, &tm_config.step);

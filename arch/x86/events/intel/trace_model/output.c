@@ -33,13 +33,32 @@
 #define TM_OFFSET_SHIFT		32
 #define TM_INDEX_SHIFT		7
 
-/* An operational error of the hardware. */
-static bool tm_output_error(struct tm_cpu *cpu, enum tm_violation violation)
+/* Output fails once, whatever the software does. */
+static bool tm_output_fails;
+
+/* No interrupt reports it. */
+static void tm_operational_error(struct tm_cpu *cpu)
 {
 	cpu->status |= RTIT_STATUS_ERROR;
 	cpu->status &= ~RTIT_STATUS_TRIGGEREN;
+}
+
+static bool tm_output_error(struct tm_cpu *cpu, enum tm_violation violation)
+{
+	tm_operational_error(cpu);
 	tm_violation(cpu, violation);
 	return false;
+}
+
+/**
+ * tm_output_fail() - have the next write of trace data fail
+ * @fail: or not
+ *
+ * The CPU that writes it has an operational error, for which its software isn't to blame.
+ */
+void tm_output_fail(bool fail)
+{
+	WRITE_ONCE(tm_output_fails, fail);
 }
 
 static bool tm_is_readable(u64 phys)
@@ -260,6 +279,10 @@ void tm_out(struct tm_cpu *cpu, const void *bytes, unsigned int n)
 
 	if (WARN_ON_ONCE(n > TM_MAX_PACKET))
 		return;
+
+	if (cpu->status & RTIT_STATUS_TRIGGEREN && READ_ONCE(tm_output_fails) &&
+	    xchg(&tm_output_fails, false))
+		tm_operational_error(cpu);
 
 	while (n && cpu->status & RTIT_STATUS_TRIGGEREN) {
 		if (cpu->ctl & RTIT_CTL_TOPA)

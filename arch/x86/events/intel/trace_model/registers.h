@@ -39,6 +39,7 @@ void tm_lose_power(void);
 /* output.c */
 void tm_out(struct tm_cpu *cpu, const void *bytes, unsigned int n);
 bool tm_output_check(struct tm_cpu *cpu);
+void tm_output_fail(bool fail);
 u64 tm_topa_sum(u64 base);
 
 /* counters.c */
