@@ -203,6 +203,11 @@ int model_overflow(unsigned int bytes)
 	return write_number(MODEL_DIR "/overflow", bytes);
 }
 
+int model_output_error(void)
+{
+	return write_file(MODEL_DIR "/error", "1\n");
+}
+
 int model_skid(unsigned int most, unsigned int seed)
 {
 	return write_number(MODEL_DIR "/seed", seed) ||

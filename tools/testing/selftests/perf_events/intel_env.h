@@ -81,5 +81,7 @@ int model_lose_masked(bool lose);
 int model_ratio(unsigned int ratio);
 /* The internal buffer overflows after so many bytes of packets; 0: never */
 int model_overflow(unsigned int bytes);
+/* The next write of trace data fails with an operational error. */
+int model_output_error(void);
 
 #endif /* _INTEL_ENV_H */

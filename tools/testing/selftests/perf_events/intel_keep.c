@@ -9,7 +9,10 @@
  * packets that refer to discarded ones, "third" would have wrong windows.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <x86intrin.h>
 
 #include "aux_keep.h"
 #include "intel_test.h"
@@ -17,6 +20,11 @@
 #define ALWAYS		1
 #define PAIRS		500
 #define SAMPLE_SIZE	256
+
+#define CONFIG_PTW	0x1000
+#define FAIL_DIR	DEBUG_DIR "/fail_page_alloc/"
+/* Regions of a ToPA table; one entry at least links to the next table. */
+#define TABLE_REGIONS	511
 
 PROGRAM_NEEDS(lacks_pmu("intel_pt") ?: lacks_keep("intel_pt"))
 
@@ -98,9 +106,12 @@ FIXTURE_TEARDOWN(keep)
 	set_rate_limit(&self->limit);
 }
 
-/* Run a window. If it was discarded, the log has no branch of it; if not, it is read. */
-static void window(struct __test_metadata *_metadata, struct keeping *k, __u64 longer,
-		   __u64 loops)
+/*
+ * Run a window, by @run with @size. If it was discarded, the log has no branch of it; if not,
+ * it is read.
+ */
+static void window_by(struct __test_metadata *_metadata, struct keeping *k, __u64 longer,
+		      int (*run)(struct gated *gated, __u64 size), __u64 size)
 {
 	struct perf_event_aux_windows before, after;
 	struct gated *gated = &k->gated;
@@ -108,7 +119,7 @@ static void window(struct __test_metadata *_metadata, struct keeping *k, __u64 l
 
 	ASSERT_EQ(keep_longer(aux, longer), 0);
 	ASSERT_EQ(count_windows(aux, &before), 0);
-	ASSERT_EQ(gated_window(gated, loops), 0);
+	ASSERT_EQ(run(gated, size), 0);
 	ASSERT_EQ(count_windows(aux, &after), 0);
 
 	EXPECT_EQ(all_windows(&after), all_windows(&before) + 1);
@@ -121,6 +132,12 @@ static void window(struct __test_metadata *_metadata, struct keeping *k, __u64 l
 		k->discarded = false;
 		read_trace(_metadata, gated);
 	}
+}
+
+static void window(struct __test_metadata *_metadata, struct keeping *k, __u64 longer,
+		   __u64 loops)
+{
+	window_by(_metadata, k, longer, gated_window, loops);
 }
 
 /* The trace has exactly the windows of the log; at least @least of them have branches. */
@@ -312,6 +329,152 @@ TEST_F(keep, full)
 		window(_metadata, k, i % 2 ? FOREVER : ALWAYS, 50 + 17 * i);
 	disable_and_read(_metadata, gated);
 	expect_log(_metadata, k, ROUNDS / 4);
+}
+
+/* New messages of the kernel, in /dev/kmsg, with @text */
+static int nr_messages(int log, const char *text)
+{
+	char record[2048];
+	ssize_t n;
+	int nr = 0;
+
+	while ((n = read(log, record, sizeof(record) - 1)) > 0) {
+		record[n] = '\0';
+		nr += !!strstr(record, text);
+	}
+	return nr;
+}
+
+/*
+ * The trace of a discarded window ends with an error of the hardware. That isn't forgotten:
+ * the next resume reports it, and the trace goes on.
+ */
+TEST_F(keep, error_in_a_discarded_window)
+{
+	struct keeping *k = &self->k;
+	struct gated *gated = &k->gated;
+	int log, i;
+
+	if (!is_pt(gated))
+		SKIP(return, "Intel BTS has no such error");
+	if (!has_model())
+		SKIP(return, "no model of the hardware, to cause an error");
+	if (!open_kind(_metadata, gated, variant->kind))
+		return;
+	log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
+	ASSERT_GE(log, 0);
+	ASSERT_EQ(lseek(log, 0, SEEK_END), 0);
+	enable_group(_metadata, gated);
+	for (i = 0; i < ROUNDS; i++) {
+		if (i == ROUNDS / 2)
+			ASSERT_EQ(model_output_error(), 0);
+		window(_metadata, k, FOREVER, 50 + 17 * i);
+		if (i == ROUNDS / 2)
+			EXPECT_EQ(nr_messages(log, "ToPA ERROR"), 0);
+		window(_metadata, k, ALWAYS, 50 + 17 * i);
+	}
+	disable_and_read(_metadata, gated);
+	EXPECT_EQ(nr_messages(log, "ToPA ERROR"), 1);
+	close(log);
+
+	expect_log(_metadata, k, ROUNDS / 2);
+	ASSERT_EQ(count_windows(gated->group.aux, &k->windows), 0);
+	EXPECT_GE(k->windows.discarded, ROUNDS / 2);
+}
+
+/* A window as gated_window() runs it, for gates on tracepoints, with @n PTWRITE packets */
+static int ptwrite_window(struct gated *gated, __u64 n)
+{
+	struct window_log *log = &gated->log[gated->nr++];
+
+	log->loops = LOOPS_UNKNOWN;
+	log->from = __rdtsc();
+	syscall(__NR_getppid);
+	/* ptwrite %rax, by its bytes: the assembler may not know it */
+	asm volatile("1:\n\t"
+		     ".rept 16\n\t"
+		     ".byte 0xf3, 0x48, 0x0f, 0xae, 0xe0\n\t"
+		     ".endr\n\t"
+		     "sub $16, %[n]\n\t"
+		     "ja 1b"
+		     : [n] "+r" (n) : : "rax", "cc");
+	syscall(__NR_getpgid, 0);
+	log->to = __rdtsc();
+
+	return 0;
+}
+
+/* Have allocations of more than one page fail, for this task. */
+static int fail_large_allocations(bool fail)
+{
+	return write_file(FAIL_DIR "task-filter", "Y") || write_file(FAIL_DIR "min-order", "1") ||
+	       write_file(FAIL_DIR "ignore-gfp-wait", "N") || write_file(FAIL_DIR "verbose", "0") ||
+	       write_file(FAIL_DIR "times", "-1") ||
+	       write_file(FAIL_DIR "probability", fail ? "100" : "0") ||
+	       write_file("/proc/self/make-it-fail", fail ? "1" : "0") ? -1 : 0;
+}
+
+/*
+ * An AUX area of single pages, as where memory is fragmented. The area that is mapped and
+ * unmapped before leaves the slab allocator a place for the array of their addresses, which
+ * is more than one page.
+ */
+static void open_single_pages(struct __test_metadata *_metadata, struct gated *gated)
+{
+	int err;
+
+	open_group(_metadata, gated);
+	aux_group_close(&gated->group);
+	ASSERT_EQ(fail_large_allocations(true), 0);
+	err = gated_open(gated);
+	ASSERT_EQ(fail_large_allocations(false), 0);
+	ASSERT_EQ(err, 0)
+		TH_LOG("%s", strerror(errno));
+}
+
+/* Windows that begin in one ToPA table and end in the next are discarded like others. */
+TEST(pt_discarded_windows_span_tables)
+{
+	const __u64 last = TABLE_REGIONS * 4096, first = last - 16 * 4096;
+	struct perf_event_aux_windows windows;
+	struct gated *gated;
+	struct keeping k = {};
+	int i;
+
+	if (lacks_regions())
+		SKIP(return, "no %s", lacks_regions());
+	if (pmu_cap("intel_pt", "ptwrite") != 1)
+		SKIP(return, "no PTWRITE packets");
+	if (!has_debugfs(FAIL_DIR "probability"))
+		SKIP(return, "no allocations that fail on request (CONFIG_FAIL_PAGE_ALLOC)");
+	gated = &k.gated;
+	gated_init_pt(gated, &k.pt);
+	if (!setup_kind(_metadata, gated, "tracepoint"))
+		return;
+	gated->spec.exclude_kernel = true;
+	gated->spec.config |= CONFIG_PTW;
+	gated->spec.aux_pages = 1024;
+	gated->spec.watermark = 3 << 20;
+	open_single_pages(_metadata, gated);
+
+	while (gated->group.page->aux_head < first) {
+		enable_group(_metadata, gated);
+		window_by(_metadata, &k, ALWAYS, ptwrite_window, 512);
+		disable_and_read(_metadata, gated);
+	}
+	enable_group(_metadata, gated);
+	for (i = 0; i < 2 * ROUNDS; i++) {
+		window_by(_metadata, &k, FOREVER, ptwrite_window, 1024);
+		window_by(_metadata, &k, ALWAYS, ptwrite_window, 256);
+		window(_metadata, &k, ALWAYS, 50 + 17 * i);
+	}
+	disable_and_read(_metadata, gated);
+
+	EXPECT_GT(gated->group.page->aux_head, last);
+	expect_log(_metadata, &k, 2 * ROUNDS);
+	ASSERT_EQ(count_windows(gated->group.aux, &windows), 0);
+	EXPECT_GE(windows.discarded, ROUNDS);
+	pt_close(_metadata, gated);
 }
 
 /*
