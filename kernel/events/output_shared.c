@@ -627,7 +627,8 @@ static noinline void shared_end_alone(struct perf_output_handle *handle)
 
 /*
  * A record was committed in a lease. A reader wants each sample at once, so the lease has to
- * end; or it is overwrite mode, where others may have passed the lease just before.
+ * end; or it is overwrite mode, where others may have passed the lease just before. An interrupt
+ * may have opened another one since.
  */
 static noinline void shared_end_in_lease(struct perf_output_handle *handle)
 {
@@ -635,7 +636,7 @@ static noinline void shared_end_in_lease(struct perf_output_handle *handle)
 
 	if (READ_ONCE(rb->shared->no_leases))
 		lease_close(rb);
-	if (rb->overwrite && !READ_ONCE(this_cpu_ptr(rb->shared->leases)->live))
+	if (rb->overwrite && !lease_holds(this_cpu_ptr(rb->shared->leases), handle->shared_start))
 		shared_lose_covered(handle);
 }
 

@@ -290,6 +290,17 @@ static __always_inline bool lease_take(struct perf_output_shared *sh, unsigned i
 }
 
 /*
+ * Is a record of this position in the lease, and hasn't it been passed? An interrupt may open
+ * another lease between the loads: if ->live was loaded before, it is that of the record's.
+ */
+static __always_inline bool lease_holds(const struct shared_lease *lease, unsigned long start)
+{
+	unsigned int live = READ_ONCE(lease->live);
+
+	return start - READ_ONCE(lease->start) < live;
+}
+
+/*
  * Commit a record in this CPU's lease.
  *
  * Return: false if it isn't in the lease: it never was, or an interrupt has closed the
@@ -303,8 +314,7 @@ static __always_inline bool lease_commit(struct perf_output_shared *sh, unsigned
 	long committed = local_read(&lease->committed);
 
 	do {
-		if (committed == LEASE_NONE ||
-		    start - READ_ONCE(lease->start) >= READ_ONCE(lease->live))
+		if (committed == LEASE_NONE || !lease_holds(lease, start))
 			return false;
 	} while (!lease_cmpxchg(&lease->committed, &committed, committed + size));
 

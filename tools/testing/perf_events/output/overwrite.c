@@ -679,6 +679,55 @@ static void test_ends_in_lease(void)
 	end();
 }
 
+static int accesses_until_renewed;
+
+/* An interrupt on CPU 1, which closes its lease and opens another one */
+static void renew_lease(void)
+{
+	this_cpu->depth++;
+	tick();
+	lease_of_held();
+	this_cpu = &cpus[1];
+	this_cpu->depth--;
+}
+
+static void write_laps_then_renew(void)
+{
+	write_laps_of_passer();
+	event = renew_lease;
+	accesses_left = accesses_until_renewed;
+}
+
+/* The same, and its CPU has another lease when it looks whether the record was covered. */
+static void test_ends_in_renewed_lease(void)
+{
+	unsigned int covered = 0;
+	bool ok = true;
+	u64 lost;
+
+	begin(64, false);
+	tick_stopped = false;
+	for (int i = 0; i < 12 * 12; i++) {
+		hold_in_lease();
+		lost = lost_samples();
+		committed_in_lease = local_read(&lease_of(1)->committed);
+		event = write_laps_then_renew;
+		accesses_left = i / 12;
+		accesses_until_renewed = i % 12;
+		cpus[1].step = at_access;
+		let_go(1, &held, RECORD_MIN);
+		cpus[1].step = NULL;
+		if (event == renew_lease && accesses_left < 0 && !committed_in_lease) {
+			covered++;
+			ok &= lost_samples() == lost + 1;
+		}
+		tick_all();
+	}
+	tap_result(ok && covered > 20 && all_is_committed() && !writer_error,
+		   "overwrite: the same, and its lease has made way for another one: %u", covered);
+	end();
+}
+
 /* CPU 2 writes a lap, and CPU 1 goes on with what it has. */
 static void write_and_return(void)
 {
@@ -784,6 +833,7 @@ void overwrite_tests(void)
 	test_passed_anywhere(false);
 	test_passed_anywhere(true);
 	test_ends_in_lease();
+	test_ends_in_renewed_lease();
 	test_held_up_passer();
 	test_returns_in_lease();
 }
