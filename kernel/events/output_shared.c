@@ -161,13 +161,6 @@
 #define OVERWRITE_BLOCK_MAX_LOG2	14
 
 /*
- * perf_output_sample() counts samples in perf_buffer::events, and calls
- * perf_output_count_shared() only if the count reaches attr.wakeup_events. In a shared
- * buffer it always does, up to this number.
- */
-#define SHARED_EVENTS			(INT_MAX / 2)
-
-/*
  * Reserve
  */
 
@@ -574,10 +567,16 @@ static void shared_wakeup(struct irq_work *work)
  *
  * irq_work_queue() does nothing if the work is queued already. Then it has yet to
  * run, and those it wakes see the value stored to ->poll here: both are full barriers.
+ *
+ * Each record reads the line of ->poll, so what is there isn't stored again. A perf_poll()
+ * that takes the value from now on sees data_head: L and its xchg() are full barriers.
  */
 static void shared_queue_wakeup(struct perf_buffer *rb)
 {
-	atomic_set(&rb->poll, (__force int)(EPOLLIN | EPOLLRDNORM));
+	const int in = (__force int)(EPOLLIN | EPOLLRDNORM);
+
+	if (atomic_read(&rb->poll) != in)
+		atomic_set(&rb->poll, in);
 	irq_work_queue(&rb->shared->wakeup_work);
 }
 
@@ -672,7 +671,6 @@ void perf_output_count_shared(struct perf_output_handle *handle, int wakeup_even
 	long old = atomic_long_read(&sh->events);
 	bool wake;
 
-	local_set(&handle->rb->events, SHARED_EVENTS);
 	if (unlikely(!READ_ONCE(sh->no_leases)))
 		WRITE_ONCE(sh->no_leases, true);
 
@@ -796,8 +794,7 @@ static struct perf_output_shared *shared_alloc(struct perf_buffer *rb, bool back
  * @rb: buffer that is not visible to others yet
  * @backward: it is written from its end
  *
- * The code for private buffers sees a shared one as paused, nested, and with enough
- * events for a wakeup.
+ * The code for private buffers sees a shared one as paused and nested.
  *
  * Context: sleeps.
  * Return: 0, -ENOMEM.
@@ -811,7 +808,6 @@ int perf_output_share(struct perf_buffer *rb, bool backward)
 
 	rb->paused = 1;
 	rb->nest = PERF_NEST_SHARED;
-	local_set(&rb->events, SHARED_EVENTS);
 
 	/*
 	 * Both are bits of one word, which perf_output_page_end() may change on another CPU

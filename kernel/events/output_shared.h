@@ -78,7 +78,6 @@ struct shared_lease {
  * @lost: records lost and not yet reported by a LOST record
  * @flushing: flushes that are under way
  * @barred: no lease begins below it meanwhile; beginning of a block
- * @wakeup_work: wakes the readers that poll the buffer's events
  * @free_work: frees the buffer when @wakeup_work is done
  * @reserved: everything below is reserved or was written
  * @complete: everything below is committed, or passed; beginning of a block
@@ -87,10 +86,11 @@ struct shared_lease {
  * @wanted: end of the last sample for which the reader is to be woken
  * @woken: end of what was published when it was last woken for @wanted
  * @page_busy: a context writes to the counter part of the control page
+ * @wakeup_work: wakes the readers that poll the buffer's events
  * @blocks: the blocks
  *
- * Fields that are mostly read, fields that change with every record, and fields that
- * change with every block at most have cache lines of their own.
+ * Fields that are mostly read, fields that change with every record, fields that change with
+ * every block at most, and fields for wakeups by samples have cache lines of their own.
  */
 struct perf_output_shared {
 	unsigned long		size;
@@ -103,7 +103,6 @@ struct perf_output_shared {
 	unsigned int		lease_max;
 	struct perf_buffer	*rb;
 	struct shared_lease __percpu *leases;
-	struct irq_work		wakeup_work;
 	struct work_struct	free_work;
 	atomic_long_t		lost;
 	atomic_t		flushing;
@@ -118,6 +117,7 @@ struct perf_output_shared {
 
 	atomic_long_t		events ____cacheline_aligned_in_smp;
 	atomic_t		page_busy;
+	struct irq_work		wakeup_work;
 
 	struct shared_block	blocks[] ____cacheline_aligned_in_smp;
 };

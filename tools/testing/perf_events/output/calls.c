@@ -2,7 +2,9 @@
 /* One context at a time, with handles held open: the expected state after each step. */
 #include <limits.h>
 #include <malloc.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <linux/cpumask.h>
 #include <linux/poll.h>
@@ -396,15 +398,26 @@ static void test_wakeups(void)
 	ok &= !cpus[0].event.pending_wakeup;
 	tap_result(ok, "the reader is woken whichever of the buffer's events it waits for");
 	end();
+}
 
-	/* The number of events overflows. */
+/* Who counts samples, or wakes the reader, writes to no line that each record reads. */
+static void test_lines_of_wakeups(void)
+{
+	struct perf_output_shared before, *sh;
+	const size_t read = offsetof(struct perf_output_shared, reserved);
+	struct perf_buffer rb;
+
 	begin(PAGES, true, false, true);
-	local_set(&buffer->events, INT_MAX - 10);
+	sh = buffer->shared;
+	write_record();
 	this_cpu->event.attr.wakeup_events = 1;
-	for (int i = 0; i < 100; i++)
+	write_record();
+	before = *sh;
+	rb = *buffer;
+	for (int i = 0; i < 10; i++)
 		write_record();
-	tap_result(!writer_error && wakeups == 100,
-		   "wakeup_events: however many samples there are, they are counted");
+	tap_result(wakeups == 11 && !memcmp(&before, sh, read) && !memcmp(&rb, buffer, sizeof(rb)),
+		   "wakeup_events: a sample writes to no line that each record reads");
 	end();
 }
 
@@ -704,6 +717,7 @@ void call_tests(void)
 	for (int i = 0; i < 4; i++)
 		test_room(i & 1, i & 2);
 	test_wakeups();
+	test_lines_of_wakeups();
 	test_watermark(1000);
 	test_watermark(999);
 	test_watermark(100);

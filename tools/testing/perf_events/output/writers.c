@@ -298,15 +298,8 @@ bool write_begin(struct perf_output_handle *handle, unsigned int size)
 static void count_sample(struct perf_output_handle *handle)
 {
 	int wakeup_events = this_cpu->event.attr.wakeup_events;
-	local_t *events = &handle->rb->events;
 
-	if (!wakeup_events)
-		return;
-
-	local_inc(events);
-	if ((int)local_read(events) < wakeup_events)
-		writer_error = "a sample is not counted";
-	else
+	if (wakeup_events)
 		perf_output_count_shared(handle, wakeup_events);
 }
 
