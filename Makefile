@@ -117,8 +117,9 @@ check-recordings: compose	## raw Intel PT of real processors: do our parsers acc
 hardware-report: kernel perf	## for a machine with an Intel processor: tests and perf, packed
 	@lab/hardware-report/pack
 
-fuzz: compose	## random calls of perf, half an hour each with KASAN and with KCSAN (slow)
+fuzz: compose	## random calls of perf, half an hour each: KASAN, KCSAN, KASAN and the model (slow)
 	@lab/fuzz --minutes 30 debug kcsan
+	@lab/fuzz --model --minutes 30 debug
 
 clean:		## remove build/
 	rm -rf build

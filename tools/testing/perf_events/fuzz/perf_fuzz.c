@@ -421,7 +421,13 @@ static void report(time_t start)
 	fflush(stdout);
 }
 
-/* Return false if there is a variant of calls that never succeeds. */
+/* Only the attributes of a breakpoint can be modified. */
+static bool can_succeed(unsigned int variant)
+{
+	return variant != REQ_MODIFY_ATTRIBUTES || !pmus[pmus_find("breakpoint")].avoid;
+}
+
+/* Return false if there is a variant of calls that can succeed, and never does. */
 static bool report_variants(void)
 {
 	bool all = true;
@@ -430,7 +436,8 @@ static bool report_variants(void)
 	printf("of these:");
 	for (i = 0; i < NR_VARIANTS; i++) {
 		printf(" %s %lu/%lu", variant_names[i], shared->worked[i], shared->tried[i]);
-		all = all && (shared->worked[i] || shared->tried[i] < TRIED_ENOUGH);
+		all = all && (shared->worked[i] || shared->tried[i] < TRIED_ENOUGH ||
+			      !can_succeed(i));
 	}
 	printf("\n");
 
