@@ -69,12 +69,14 @@ struct perf_aux_level {
  * @threads: those to which the windows belong; %NULL if they belong to the CPU, or to
  *	     the task of the event. Doesn't change either
  * @thread_entry: in the list of the CPU's events with @threads
+ * @switched: the level's last request when a thread left the CPU
  */
 struct perf_aux_action {
 	struct perf_aux_level	*level;
 	u8			depth;
 	struct perf_aux_threads	*threads;
 	struct hlist_node	thread_entry;
+	unsigned long		switched;
 };
 
 #ifdef CONFIG_PERF_EVENTS
@@ -89,6 +91,7 @@ void perf_aux_action_free(struct perf_event *event);
 void perf_aux_level_adopt(struct perf_event *event, struct perf_aux_level *level);
 bool perf_aux_action_match(struct perf_event *aux);
 bool perf_group_has_aux_action(struct perf_event *leader);
+bool perf_aux_level_change_from(struct perf_aux_level *level, unsigned long request, bool paused);
 bool perf_aux_level_change(struct perf_aux_level *level, bool paused);
 void perf_aux_action_follow(struct perf_event *event);
 void perf_aux_gate(struct perf_event *gate);

@@ -217,25 +217,46 @@ static void aux_level_request(struct perf_aux_level *level, bool paused)
 NOKPROBE_SYMBOL(aux_level_request);
 
 /**
+ * perf_aux_level_change_from - request another level, unless somebody else was faster
+ * @level: level of an AUX area event
+ * @request: its last request, as far as the caller knows
+ * @paused: the level that is wanted
+ *
+ * Then perf_aux_action_follow() has to be called on the CPU where the event is active.
+ *
+ * Context: any.
+ * Return: true if this call has changed the level. False if @request had that level already,
+ * or if it is not the last one: a gate in an NMI may have come since.
+ */
+bool perf_aux_level_change_from(struct perf_aux_level *level, unsigned long request, bool paused)
+{
+	unsigned long next = perf_aux_next_request(request, paused);
+
+	return aux_paused(request) != paused &&
+	       cmpxchg(&level->request, request, next) == request;
+}
+
+NOKPROBE_SYMBOL(perf_aux_level_change_from);
+
+/**
  * perf_aux_level_change - request another level, unless it is requested already
  * @level: level of an AUX area event
  * @paused: the level that is wanted
  *
- * Then perf_aux_action_follow() has to be called on the CPU where the event is active. A
- * gate in an NMI may request the same level meanwhile: then there is nothing left to change.
+ * As perf_aux_level_change_from(), from whatever the last request is.
  *
  * Context: any.
  * Return: true if this call has changed the level.
  */
 bool perf_aux_level_change(struct perf_aux_level *level, bool paused)
 {
-	unsigned long old;
+	unsigned long request;
 
 	do {
-		old = READ_ONCE(level->request);
-		if (aux_paused(old) == paused)
+		request = READ_ONCE(level->request);
+		if (aux_paused(request) == paused)
 			return false;
-	} while (cmpxchg(&level->request, old, perf_aux_next_request(old, paused)) != old);
+	} while (!perf_aux_level_change_from(level, request, paused));
 
 	return true;
 }

@@ -19,8 +19,9 @@
  * The events of several CPUs share the notes (struct perf_aux_threads). Each keeps its
  * level, which is that of the thread that runs there. So nothing changes for gates.
  *
- * Between the two calls of a context switch nobody's window is open. A gate in an NMI
- * there acts for the thread that comes.
+ * Between the two calls of a context switch nobody's window is open. A gate there acts for
+ * the thread that comes: by its request, the second call sees that there is nothing left to
+ * resume.
  *
  * Who accesses a note
  * ===================
@@ -123,15 +124,15 @@ static bool aux_is_paused(unsigned long request)
  * see aux_keep.c. The same goes for a gate in an NMI meanwhile: its window is kept, but isn't
  * counted if it ends there.
  *
- * Return: true if this call has changed the level.
+ * Return: true if this call has changed the level, whose last request was @request.
  */
-static bool aux_thread_set(struct perf_event *event, bool paused)
+static bool aux_thread_set(struct perf_event *event, unsigned long request, bool paused)
 {
 	bool changed;
 
 	WRITE_ONCE(event->aux_keep.continues, true);
 	barrier();
-	changed = perf_aux_level_change(event->aux_action.level, paused);
+	changed = perf_aux_level_change_from(event->aux_action.level, request, paused);
 	if (changed)
 		perf_aux_action_follow(event);
 	barrier();
@@ -141,18 +142,23 @@ static bool aux_thread_set(struct perf_event *event, bool paused)
 }
 
 /*
- * Whether the window is open is decided by the exchange in perf_aux_level_change(): a gate in
- * an NMI before it counts, and one after it acts for the thread that comes.
+ * Whether the window is open is decided by the exchange in perf_aux_level_change_from(): a gate
+ * in an NMI before it counts, and one after it acts for the thread that comes.
  */
 static void aux_thread_leaves(struct perf_event *event, struct task_struct *task, bool ends)
 {
-	if (aux_is_paused(READ_ONCE(event->aux_action.level->request)))
-		return;
+	struct perf_aux_action *act = &event->aux_action;
+	unsigned long request;
+	bool open;
 
-	if (!aux_thread_set(event, true) || ends)
-		return;
+	do {
+		request = READ_ONCE(act->level->request);
+		open = !aux_is_paused(request);
+	} while (open && !aux_thread_set(event, request, true));
 
-	if (!aux_thread_note(event->aux_action.threads, task))
+	act->switched = open ? perf_aux_next_request(request, true) : request;
+
+	if (open && !ends && !aux_thread_note(act->threads, task))
 		local64_inc(&event->aux_keep.windows.lost);
 }
 
@@ -167,8 +173,10 @@ static void aux_thread_forget(struct task_struct *task)
 
 static void aux_thread_comes(struct perf_event *event, struct task_struct *task)
 {
-	if (aux_thread_take(event->aux_action.threads, task))
-		aux_thread_set(event, false);
+	struct perf_aux_action *act = &event->aux_action;
+
+	if (aux_thread_take(act->threads, task))
+		aux_thread_set(event, act->switched, false);
 }
 
 /**
@@ -243,6 +251,9 @@ static bool aux_threads_have_cpu(struct perf_aux_threads *threads, int cpu)
 
 static void aux_threads_add(struct perf_aux_threads *threads, struct perf_event *event)
 {
+	/* A thread may come before any has left. */
+	event->aux_action.switched = event->aux_action.level->request;
+
 	if (!threads->events++)
 		hlist_add_head_rcu(&threads->entry, &aux_threads_all);
 	hlist_add_head_rcu(&event->aux_action.thread_entry,

@@ -101,8 +101,14 @@ static void level_changes(void)
 		   level.request == (one | PERF_AUX_PAUSED), "a level changes to paused");
 	tap_result(!perf_aux_level_change(&level, true) &&
 		   level.request == (one | PERF_AUX_PAUSED), "but not twice");
-	tap_result(perf_aux_level_change(&level, false) && level.request == 2 * one,
-		   "and back");
+	tap_result(!perf_aux_level_change_from(&level, 0, true) &&
+		   !perf_aux_level_change_from(&level, 0, false) &&
+		   level.request == (one | PERF_AUX_PAUSED),
+		   "nor from what was requested before");
+	tap_result(!perf_aux_level_change_from(&level, one | PERF_AUX_PAUSED, true) &&
+		   level.request == (one | PERF_AUX_PAUSED), "nor from what is requested");
+	tap_result(perf_aux_level_change_from(&level, one | PERF_AUX_PAUSED, false) &&
+		   level.request == 2 * one, "but back");
 }
 
 static void one_after_another(const enum operation *ops, size_t count, bool paused,

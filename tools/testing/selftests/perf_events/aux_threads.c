@@ -422,6 +422,101 @@ TEST_F(aux_threads, exec_by_another_thread)
 	beacon_run_expect(_metadata, run);
 }
 
+/* --- Gates in a context switch --- */
+
+/* A process that works outside of windows, each time that it is asked, and then answers. */
+struct other_process {
+	pid_t pid;
+	int ask[2], answer[2];
+};
+
+static void other_process_start(struct __test_metadata *_metadata, struct other_process *other,
+				struct beacon_run *run)
+{
+	char c;
+
+	ASSERT_EQ(pipe(other->ask), 0);
+	ASSERT_EQ(pipe(other->answer), 0);
+	other->pid = fork();
+	ASSERT_GE(other->pid, 0);
+	if (other->pid)
+		return;
+	close(other->ask[1]);
+	while (read(other->ask[0], &c, 1) == 1) {
+		beacons_work(run->beacons, false);
+		if (write(other->answer[1], &c, 1) != 1)
+			_exit(1);
+	}
+	_exit(0);
+}
+
+static void other_process_run(struct __test_metadata *_metadata, struct other_process *other)
+{
+	char c = 0;
+
+	ASSERT_EQ(write(other->ask[1], &c, 1), 1);
+	ASSERT_EQ(read(other->answer[0], &c, 1), 1);
+}
+
+/* A gate that pauses where the scheduler switches from @pid's address space to another one */
+static int open_switch_gate(struct beacon_run *run, pid_t pid)
+{
+	struct perf_event_attr attr;
+	char filter[64];
+	int fd;
+
+	if (attr_tracepoint(&attr, "tlb/tlb_flush"))
+		return -1;
+	fd = aux_group_add_gate(&run->group[0], &run->spec, &attr, false);
+	snprintf(filter, sizeof(filter), "reason == 0 && common_pid == %d", pid);
+	if (fd >= 0 && perf_set_filter(fd, filter)) {
+		close(fd);
+		return -1;
+	}
+
+	return fd;
+}
+
+/*
+ * Between the two calls of a context switch a gate acts for the thread that comes: if it
+ * pauses, the window that this one has left open ends.
+ */
+TEST_F(aux_threads, pause_in_a_switch)
+{
+	struct beacon_run *run = &self->run;
+	struct other_process other;
+	int gate, i, hits = 0;
+	__u64 before;
+
+	pin_to_cpu(run->cpu[0]);
+	beacon_run_open(_metadata, run, &run->spec.threads_fd);
+	other_process_start(_metadata, &other, run);
+	run->spec.cpu = run->cpu[0];
+	gate = open_switch_gate(run, other.pid);
+	if (gate < 0)
+		SKIP(return, "no tracepoint tlb_flush");
+	beacon_run_enable(_metadata, run);
+	for (i = 0; i < 5 * ROUNDS && hits < ROUNDS; i++) {
+		soft_resume();
+		beacons_work(run->beacons, true);
+		before = perf_count(gate);
+		other_process_run(_metadata, &other);
+		/* Not if there was a third one in between, or the other one went on. */
+		if (perf_count(gate) == before + 1) {
+			hits++;
+			beacons_work(run->beacons, false);
+		}
+		soft_pause();
+	}
+	close(other.ask[1]);
+	expect_child_ends(_metadata, other.pid);
+	EXPECT_EQ(hits, ROUNDS);
+	close(gate);
+	beacon_run_read(_metadata, run);
+
+	beacon_run_expect(_metadata, run);
+}
+
 /* --- Together with other things --- */
 
 /* Events that are off meanwhile find the thread in its window. */
