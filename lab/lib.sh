@@ -103,6 +103,29 @@ keep() {
 	done
 }
 
+# perf_test_to_tap - converts the "12.3: What   : Ok" of perf test and the like to TAP, line by
+# line. A line without a verdict is the title of subtests. perf prints "Skip (why)".
+perf_test_to_tap() {
+	local line number=0 verdict='^ *(.*[^ ]) *: (Ok|Skip|FAILED!)(.*)$'
+
+	while IFS= read -r line; do
+		if [[ $line == "$once_more" ]]; then
+			number=0
+			printf '%s\n' "$line"
+		elif [[ $line == 'Bail out!'* || $line == 'not ok '* ]]; then
+			printf '%s\n' "$line"
+		elif [[ $line =~ $verdict ]]; then
+			number=$((number + 1))
+			case ${BASH_REMATCH[2]} in
+			Ok) printf 'ok %d %s\n' "$number" "${BASH_REMATCH[1]}" ;;
+			Skip) printf 'ok %d %s # SKIP%s\n' "$number" "${BASH_REMATCH[1]}" "${BASH_REMATCH[3]}" ;;
+			*) printf 'not ok %d %s\n' "$number" "${BASH_REMATCH[1]}" ;;
+			esac
+		fi
+	done
+	printf '1..%d\n' "$number"
+}
+
 # build_commit - the kernel of any commit of the series. The test PMUs and the model come
 # some commits before the fragment that turns them on.
 build_commit() {
