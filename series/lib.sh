@@ -13,6 +13,7 @@ series_dir=$repo/series
 first_base=6.1
 version=''
 logs=''
+tree_name=linux
 
 die() { printf '%s: error: %s\n' "$me" "$1" >&2; shift; [ $# = 0 ] || printf '  %s\n' "$@" >&2; exit 1; }
 
@@ -108,7 +109,7 @@ choose_build()
 	! is_version "$base" || [ "$base" = "$first_base" ] || build+=/$base
 	build+=${topic:+/topics/$topic}
 	build=$(realpath -m -- "${BUILD:-$build}")
-	tree=${tree:-$build/linux}
+	tree=${tree:-$build/$tree_name}
 }
 
 # --- topics and their entries --------------------------------------------------
