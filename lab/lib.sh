@@ -18,6 +18,24 @@ die() {
 	exit 125
 }
 
+# help_if_asked "$@" - with -h or --help, print the comment at the top of the script, its usage
+# first, and exit.
+help_if_asked() {
+	case ${1-} in
+	-h | --help) ;;
+	*) return 0 ;;
+	esac
+	awk 'NR == 1 || /^# (SPDX-|shellcheck )/ { next }
+		!/^#/ { exit }
+		{ sub(/^# ?/, "") }
+		/^usage: / { usage = 1 }
+		usage && $0 == "" { usage = 0; next }
+		usage { head = head $0 "\n"; next }
+		{ rest = rest $0 "\n" }
+		END { sub(/\n+$/, "\n", rest); printf "%s\n%s", head, rest }' "$0"
+	exit
+}
+
 # A kernel's makefiles take no directory with blanks or colons.
 check_build_paths() {
 	case $build$linux in
