@@ -24,8 +24,7 @@ usage() { sed -n '3,/^$/{s/^# \{0,1\}//p}' "$0"; exit 0; }
 
 # The same input must give the same bytes for everybody: system and user configuration
 # are disabled, and settings that a repository could have are overridden.
-isolate_git()
-{
+isolate_git() {
 	local var setting n=0
 
 	for var in $(git rev-parse --local-env-vars) GIT_EXTERNAL_DIFF GIT_DIFF_OPTS; do
@@ -50,8 +49,7 @@ isolate_git()
 }
 
 # A date is a fixed day plus one minute for each place in the series.
-fix_date()
-{
+fix_date() {
 	export GIT_AUTHOR_DATE="$((1577836800 + 60 * $1)) +0000"
 	export GIT_COMMITTER_DATE=$GIT_AUTHOR_DATE
 }
@@ -68,8 +66,7 @@ fix_date()
 recall() { cat "$tree/.git/series/$1" 2>/dev/null || true; }
 record() { printf '%s\n' "$2" > "$tree/.git/series/$1"; }
 
-need_tree()
-{
+need_tree() {
 	[ -d "$tree/.git" ] || die "$tree: no such git tree" 'run series/compose first'
 	git -C "$tree" rev-parse -q --verify base^0 >/dev/null ||
 		die "$tree has no tag 'base'" 'run series/compose first'
@@ -79,16 +76,14 @@ need_tree()
 
 on_series() { [ "$(git -C "$tree" symbolic-ref -q HEAD)" = refs/heads/series ]; }
 
-is_clean()
-{
+is_clean() {
 	git -C "$tree" update-index -q --refresh >/dev/null || true
 	git -C "$tree" diff-index --quiet HEAD --
 }
 
 # The kernel version of the tree or commit $1. Scripts that read entries have that of the
 # base in $version.
-base_version()
-{
+base_version() {
 	git -C "$tree" show "$1:Makefile" 2>/dev/null |
 		awk '/^(VERSION|PATCHLEVEL|SUBLEVEL) *=/ { v = v dot $3; dot = "." }
 		     END { print v == "" ? "unknown" : v }'
@@ -103,8 +98,7 @@ is_version() { [[ $1 =~ ^[0-9]+\.[0-9]+$ ]]; }
 
 # Set $build from $base and $topic, unless the environment does. A base that is not a Debian
 # package has no directory of its own.
-choose_build()
-{
+choose_build() {
 	build=$repo/build
 	! is_version "$base" || [ "$base" = "$first_base" ] || build+=/$base
 	build+=${topic:+/topics/$topic}
@@ -120,8 +114,7 @@ all_topics() { sed 's/#.*//' "$repo/series/topics" | awk 'NF { print $1 }'; }
 needs_of() { sed 's/#.*//' "$repo/series/$1/needs" 2>/dev/null | awk 'NF { print $1 }'; }
 
 # The topic $1 and all that it needs, in any order, possibly more than once.
-closure()
-{
+closure() {
 	local need
 
 	echo "$1"
@@ -131,8 +124,7 @@ closure()
 }
 
 # Names of topic $1 and of those that it needs, or of all topics, in order.
-topics()
-{
+topics() {
 	if [ "${1-}" ]; then
 		all_topics | grep -xF -f <(closure "$1")
 	else
@@ -141,8 +133,7 @@ topics()
 }
 
 # Topics must exist, and need only earlier ones, so that there is no cycle.
-check_topics()
-{
+check_topics() {
 	local name need before=' '
 
 	for name in $(all_topics); do
@@ -162,8 +153,7 @@ check_topics()
 }
 
 # Names of the entries of the topics $@, TOPIC/NN-name, in order.
-entries()
-{
+entries() {
 	local name dir
 
 	for name; do
@@ -176,8 +166,7 @@ entries()
 # Files of an entry with -VERSION in their names are for other bases than the first: for that
 # version and newer ones, up to the next such file of the same kind. Print the VERSION of the
 # file of entry $1, of kind $2 with suffix $3, that applies to $version.
-variant_of()
-{
+variant_of() {
 	local file this best='' limit
 
 	limit=$(rank "$version")
@@ -191,8 +180,7 @@ variant_of()
 }
 
 # A number for comparing versions: 6.12 is newer than 6.1. An empty version is the oldest.
-rank()
-{
+rank() {
 	local major minor
 
 	IFS=. read -r major minor _ <<< "$1"
@@ -204,8 +192,7 @@ edits_for() { local v; v=$(variant_of "$1" edits .patch); echo "$series_dir/$1/e
 message_for() { local v; v=$(variant_of "$1" message ''); echo "$series_dir/$1/message${v:+-$v}"; }
 
 # The file that says why entry $1 is absent from this base; nothing if it isn't.
-absence_of()
-{
+absence_of() {
 	local absent
 
 	absent=$(variant_of "$1" absent '')
@@ -218,8 +205,7 @@ absence_of()
 added_by() { awk 1 "$series_dir/$1/files" 2>/dev/null || true; }
 
 # "mode blob path" of each file that entry $1 adds; the blobs are stored.
-store_files()
-{
+store_files() {
 	local path blob mode
 
 	added_by "$1" | (cd "$repo" && git --git-dir="$tree/.git" hash-object -w --no-filters --stdin-paths) |
@@ -234,8 +220,7 @@ store_files()
 subject_of_entry() { git stripspace < "$(message_for "$1")" | sed -n 1p; }
 
 # A digest of all that compose reads from the repository.
-repo_digest()
-{
+repo_digest() {
 	local entry names
 
 	mapfile -t names < <(all_topics)
@@ -252,8 +237,7 @@ repo_digest()
 
 # make_scratch NAME [PATTERN...] - at check/NAME; with patterns of git-sparse-checkout, only
 # the files that they match are written.
-make_scratch()
-{
+make_scratch() {
 	scratch=$build/check/$1
 	shift
 	[ ! -e "$scratch/.git" ] || ! git -C "$scratch" rev-parse -q --verify base >/dev/null || return 0
@@ -273,8 +257,7 @@ tests=0
 failures=0
 
 # check WHAT LOG CMD... - run a command as one test; its output goes to a log.
-check()
-{
+check() {
 	local what=$1 log=$logs/$2.log start=$EPOCHREALTIME ok=ok seconds
 
 	shift 2
@@ -292,8 +275,7 @@ check()
 # --- progress --------------------------------------------------------------
 
 # Run a command that takes a while: print what is done, and the time that it took.
-progress()
-{
+progress() {
 	local what=$1 start=$SECONDS ticker='' rc=0
 
 	shift
