@@ -462,7 +462,7 @@ static unsigned int counted(void)
 	return this_cpu_ptr(buffer->shared->leases)->written;
 }
 
-/* All records that a CPU writes in a tick count, in leases and outside, and padding against them. */
+/* The records of a tick count, in leases and outside, and padding counts against them. */
 static void test_written(void)
 {
 	bool ok = true;
