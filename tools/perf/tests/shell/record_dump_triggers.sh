@@ -396,6 +396,10 @@ test_refused() {
 		refused 'need -M or -S' --trigger 'x:cpu-clock' &&
 		refused 'need -M or -S' --trigger-socket "$socket" &&
 		refused 'used with --aio' -S --trigger 'x:cpu-clock' --aio &&
+		refused 'used with --dump-files without -M' -S --trigger 'x:cpu-clock' \
+			--dump-files space=1M &&
+		refused 'max-dumps needs -M, or -S with --trigger' -S --max-dumps 1 &&
+		refused 'dump-interval needs -M, or -S with --trigger' -S --dump-interval 1 &&
 		refused 'add --trigger-socket' -M 1M --trigger 'x:socket' &&
 		refused 'add --trigger-socket' -M 1M --trigger 'x:socket' \
 			--trigger-socket "$socket" --no-trigger-socket &&

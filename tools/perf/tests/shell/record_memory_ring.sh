@@ -215,6 +215,12 @@ test_refused() {
 			return
 		}
 	done
+	for option in --dump-interval=1 --max-dumps=1 --dump-files=space=1M; do
+		if ! refused -e cpu-clock $option || ! grep -q -e "${option%%=*} needs -M" "$dir/log"; then
+			fail "Bad options" "$option without -M"
+			return
+		fi
+	done
 	echo "Bad options [Success]"
 }
 
