@@ -165,4 +165,4 @@ static int test__dump_files(struct test_suite *test __maybe_unused,
 	return err ? TEST_FAIL : TEST_OK;
 }
 
-DEFINE_SUITE("Files of the dumps of a memory ring", dump_files);
+DEFINE_SUITE("Files of dumps of the memory ring", dump_files);

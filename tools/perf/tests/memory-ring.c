@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Test the ring of the newest records.
+ * Test the memory ring.
  *
  * Expected: whatever the sizes of records and pieces, each record is either still in
  * the ring, or has left it, both in order. Samples that left were counted, side-band
@@ -871,4 +871,4 @@ static int test__memory_ring(struct test_suite *test __maybe_unused,
 	return TEST_OK;
 }
 
-DEFINE_SUITE("Ring of the newest records", memory_ring);
+DEFINE_SUITE("Records in the memory ring", memory_ring);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Run perf's own test of the ring of the newest records without the rest of perf, so that
+ * Run perf's own test of the memory ring without the rest of perf, so that
  * it builds in seconds and runs with sanitizers. Then test what needs an allocator of the
  * test's own: failing allocations, and the use of memory. TAP on standard output.
  */
