@@ -7,7 +7,7 @@
  * vCPU has no time for example, the others would lose their newest records from then on.
  * So they pass the block: ->complete goes on, and they lose nothing but its place. The
  * writer may write there whenever it returns. So the next lap leaves the block alone, and
- * covers it with a gap: a LOST_SAMPLES record that tells of no loss.
+ * covers it with a gap: a LOST_SAMPLES record that reports no loss.
  *
  *		 block	    |	passed block	|   block
  *	... record |<--------------- gap -------------->| record ...

@@ -266,7 +266,7 @@ void shared_store_id(struct perf_buffer *rb, struct perf_event *event,
 	perf_event__output_id_sample(event, &handle, data);
 }
 
-/* Make a record that tells of no loss of the positions [@start, @end). */
+/* Make a record that reports no loss of the positions [@start, @end). */
 void shared_store_padding(struct perf_buffer *rb, unsigned long start, unsigned long end)
 {
 	struct shared_padding padding = {
@@ -323,7 +323,7 @@ static noinline bool shared_reserve_anew(struct perf_buffer *rb, struct perf_eve
 	return reserved;
 }
 
-/* Begin a record at @handle->shared_start that tells of @lost records first. */
+/* Begin a record at @handle->shared_start that reports @lost records first. */
 static __always_inline void shared_begin(struct perf_output_handle *handle,
 					 struct perf_event *event, struct perf_buffer *rb,
 					 unsigned int size, unsigned long lost)
@@ -604,7 +604,7 @@ void shared_publish(struct perf_buffer *rb)
 		shared_queue_wakeup(rb);
 }
 
-/* A record that others have covered is lost, with the losses that it tells of. */
+/* A record that others have covered is lost, with the losses that it reports. */
 static void shared_lose_covered(struct perf_output_handle *handle)
 {
 	struct perf_output_shared *sh = handle->rb->shared;

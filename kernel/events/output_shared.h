@@ -33,7 +33,7 @@ struct shared_block {
  * @size: its size
  * @live: the same, or 0 if its records commit themselves; see output_overwrite.c
  * @room: end of the part that is for records, or 0
- * @id_size: bytes at the end of the padding that tell its time and event
+ * @id_size: bytes at the end of the padding that have its time and event
  * @tick: the tick of @written
  * @written: bytes of records that this CPU wrote in that tick, less the padding
  * @before: the same of the tick before

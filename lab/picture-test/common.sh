@@ -30,7 +30,7 @@ convert() {
 }
 
 # calls PROGRAM - of a program whose calls all return: PROGRAM.calls has those that perf
-# script tells of, and PROGRAM.json, in nanoseconds, has the same
+# script prints, and PROGRAM.json, in nanoseconds, has the same
 calls() {
 	trace "$1" "$bin/$1" && convert "$1" || return
 	perf script -i "$1.data" --itrace=be --ns -F pid,tid,time,flags,ip,sym,addr 2>script.err |

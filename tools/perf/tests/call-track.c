@@ -2,7 +2,7 @@
 /*
  * The calls of a thread, from the branches of its trace.
  *
- * Expected: each call is told when it begins and when it ends, nested, with the times of
+ * Expected: each call is reported when it begins and when it ends, nested, with the times of
  * its branches, whatever way it takes: recursion, tail calls, trampolines, longjmp(),
  * signals, interrupts, and traces that begin and end in the middle of it. One that takes a
  * return for that of another call, that loses a call where the trace is cut, or that piles
@@ -158,7 +158,7 @@ static int run_steps(struct call_track *track, const char *steps)
 /* "+a10": a begins at 10. "-a20": it ends. "^a9": it was there before. "[9-20]": the part. */
 static const struct {
 	const char	*steps;
-	const char	*told;
+	const char	*expected;
 } cases[] = {
 	/* A call, and one in it */
 	{ "call a10 b, call b10 c, ret c8 b15, ret b20 a15, cut",
@@ -205,7 +205,7 @@ static const struct {
 	  " +a10 +b10 +b20 -b30 -b40 -a40 [10-40]" },
 	/* A return address that was dropped: that of the caller's caller follows */
 	{ "call a10 b, call b10 c, ret c20 a15, cut", " +a10 +b10 +c20 -c30 -b30 -a30 [10-30]" },
-	/* Callers that were not seen to call, of which the trace tells when they are returned to */
+	/* Callers that were not seen to call, which the trace shows when they are returned to */
 	{ "begin - a10, call a10 b, ret b20 a15, ret a20 c15, call c20 d, ret d8 c25, ret c30 e10, cut",
 	  " +a10 +b20 -b30 -a40 ^c9 +d50 -d60 -c70 ^e8 -e70 [8-70]" },
 	/* After a jump of the first function, too */
@@ -269,7 +269,7 @@ static const struct {
 	  " +a10 +b10 +A20 +B30 -B40 -A40 +c40 -c40 -b40 -a40 [10-40]" },
 };
 
-static int test_case(const char *steps, const char *told)
+static int test_case(const char *steps, const char *expected)
 {
 	struct call_track track;
 
@@ -278,9 +278,9 @@ static int test_case(const char *steps, const char *told)
 	CHECK(!run_steps(&track, steps));
 	CHECK(!track.nr);
 	call_track__exit(&track);
-	if (!strcmp(seen, told))
+	if (!strcmp(seen, expected))
 		return TEST_OK;
-	pr_debug("%s:\n%s, not\n%s\n", steps, seen, told);
+	pr_debug("%s:\n%s, not\n%s\n", steps, seen, expected);
 	return TEST_FAIL;
 }
 
@@ -291,13 +291,13 @@ static int test_cases(void)
 
 	answer = 0;
 	for (i = 0; i < ARRAY_SIZE(cases); i++)
-		failed += test_case(cases[i].steps, cases[i].told) != TEST_OK;
+		failed += test_case(cases[i].steps, cases[i].expected) != TEST_OK;
 	CHECK(!failed);
 	return TEST_OK;
 }
 
-/* Who says 1 to a begin is spared its end, and is told of all the rest */
-static int test_not_told(void)
+/* Who returns 1 from a begin gets no end of it, and all the rest */
+static int test_no_end(void)
 {
 	answer = 1;
 	CHECK(!test_case("begin - a10, call a10 b, ret b20 a15, ret a20 c10, cut",
@@ -351,7 +351,7 @@ static int test_time(void)
 	return TEST_OK;
 }
 
-/* Parts of a trace at the same time are told one after the other */
+/* Parts of a trace at the same time are reported one after the other */
 static int test_parts(void)
 {
 	struct call_track track;
@@ -411,7 +411,7 @@ static int test_depth(void)
 static int test__call_track(struct test_suite *test __maybe_unused, int subtest __maybe_unused)
 {
 	CHECK(!test_cases());
-	CHECK(!test_not_told());
+	CHECK(!test_no_end());
 	CHECK(!test_error());
 	CHECK(!test_piles());
 	CHECK(!test_time());

@@ -4,7 +4,7 @@
  *
  * Expected: messages have the bytes that protocol buffers define; equal samples, stacks and
  * files are there once, with the right sums; and all of it is in the file. A byte that is
- * wrong, a sample that is counted twice or not at all, or an error that isn't told fails here.
+ * wrong, a sample that is counted twice or not at all, or an error that isn't reported fails here.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -21,7 +21,7 @@ SIDEBAND_TEST(kernel_code)
 	return TEST_OK;
 }
 
-/* A file that has a symbol is told that it is gone, once */
+/* A file that has a symbol gets the record of its end, once */
 SIDEBAND_TEST(gone_symbols)
 {
 	KSYMBOL(0x1000, 0);

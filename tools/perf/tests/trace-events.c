@@ -68,7 +68,7 @@ static int write_text(const char *name, const char *text)
 	return TEST_OK;
 }
 
-/* Is @json what @text becomes? The number of bytes is told as well. */
+/* Is @json what @text becomes? The number of bytes is returned as well. */
 static int check_text(const char *text, const char *json)
 {
 	char buf[128] = "";

@@ -10,7 +10,7 @@
 
 #define FIRST_SIZE	64
 
-/* Between two parts of a trace, in nanoseconds: what is told around the second begins there */
+/* Between two parts of a trace, in nanoseconds: what is around the second begins there */
 #define MIN_GAP		2
 
 /**
@@ -18,7 +18,7 @@
  * @FRAME_CALL:	   by a call, so it is known where it returns
  * @FRAME_JUMP:	   by a jump: it returns where the call below it does
  * @FRAME_UNKNOWN: unseen
- * @FRAME_INSIDE:  a call into the middle of the same function, which is told nobody
+ * @FRAME_INSIDE:  a call into the middle of the same function, which is not reported
  * @FRAME_OUTSIDE: no function: what isn't traced, until the trace begins again
  */
 enum frame_kind {
@@ -31,14 +31,14 @@ enum frame_kind {
 
 /**
  * struct call_frame - A call that the thread is in
- * @ret:  where it returns, 0: not known
- * @told: its end has to be told
+ * @ret:      where it returns, 0: not known
+ * @reported: its end has to be reported
  */
 struct call_frame {
 	const struct call_function	*function;
 	u64				ret;
 	enum frame_kind			kind;
-	bool				told;
+	bool				reported;
 };
 
 void call_track__init(struct call_track *track, const struct call_track_ops *ops)
@@ -66,7 +66,7 @@ static int pop(struct call_track *track)
 	struct call_frame *frame = &track->frames[--track->nr];
 
 	track->ended = track->time;
-	return frame->told ? track->ops->end(track, frame->function, track->time) : 0;
+	return frame->reported ? track->ops->end(track, frame->function, track->time) : 0;
 }
 
 /* Until @nr are left */
@@ -100,26 +100,26 @@ static int make_room(struct call_track *track)
 	return err;
 }
 
-static bool is_told(enum frame_kind kind, const struct call_function *function)
+static bool is_reported(enum frame_kind kind, const struct call_function *function)
 {
 	return kind != FRAME_INSIDE && kind != FRAME_OUTSIDE && !function->hidden;
 }
 
 static void add(struct call_track *track, enum frame_kind kind,
-		const struct call_function *function, u64 ret, bool told)
+		const struct call_function *function, u64 ret, bool reported)
 {
 	track->frames[track->nr++] = (struct call_frame) {
 		.function	= function,
 		.ret		= ret,
 		.kind		= kind,
-		.told		= told,
+		.reported	= reported,
 	};
 }
 
 static int push(struct call_track *track, enum frame_kind kind,
 		const struct call_function *function, u64 ret)
 {
-	bool told = is_told(kind, function);
+	bool reported = is_reported(kind, function);
 	int err = make_room(track);
 
 	if (err)
@@ -128,10 +128,10 @@ static int push(struct call_track *track, enum frame_kind kind,
 		track->bottom = track->time;
 		track->floor = track->ended;
 	}
-	if (told)
+	if (reported)
 		err = track->ops->begin(track, function, track->time);
 	if (err >= 0)
-		add(track, kind, function, ret, told && !err);
+		add(track, kind, function, ret, reported && !err);
 	return min(err, 0);
 }
 
@@ -141,7 +141,7 @@ static int push(struct call_track *track, enum frame_kind kind,
  */
 static int push_around(struct call_track *track, const struct call_function *function)
 {
-	bool told = !function->hidden;
+	bool reported = !function->hidden;
 	int err = make_room(track);
 
 	if (err)
@@ -149,10 +149,10 @@ static int push_around(struct call_track *track, const struct call_function *fun
 	if (track->bottom > track->floor + MIN_GAP)
 		track->bottom--;
 	track->window = min(track->window, track->bottom);
-	if (told)
+	if (reported)
 		err = track->ops->around(track, function, track->bottom);
 	if (err >= 0)
-		add(track, FRAME_UNKNOWN, function, 0, told && !err);
+		add(track, FRAME_UNKNOWN, function, 0, reported && !err);
 	return min(err, 0);
 }
 

@@ -5,8 +5,8 @@
 /*
  * The calls of a thread, from the branches of its trace: which begin, and which end.
  *
- * thread-stack.h tells of a call when it has returned. Here a call is told when it begins,
- * so nothing has to be kept but the calls that the thread is in, and what is cut by the end
+ * thread-stack.h reports a call when it has returned. Here it is reported when it begins, so
+ * nothing has to be kept but the calls that the thread is in, and what is cut by the end
  * of the trace is cut where that ends.
  *
  * What a branch means:
@@ -21,7 +21,7 @@
  *   above that: longjmp() and C++ exceptions. A return to the start of another function is a
  *   jump, as trampolines do it.
  * - A return to a function that was not seen to call: it was there before the trace began,
- *   so it is told as one that encloses all since then.
+ *   so it is reported as one that encloses all since then.
  * - Where a trace ends and begins again at the same place, as that of user mode at each
  *   system call, calls go on. If it begins at the start of a function, that is a signal's
  *   handler. Anywhere else, it is as after a jump; or all calls end where the trace did.
@@ -39,7 +39,7 @@
 
 /**
  * struct call_function - A function; two are the same if their addresses are
- * @hidden: not told: it belongs to how others are called, such as a retpoline
+ * @hidden: not reported: it belongs to how others are called, such as a retpoline
  * @kernel: it is the kernel's
  */
 struct call_function {
@@ -71,7 +71,7 @@ struct call_track;
 struct call_frame;
 
 /**
- * struct call_track_ops - What is told
+ * struct call_track_ops - What is reported
  * @begin:  a call begins. 1: not its end, please, and continue
  * @end:    the innermost call ends
  * @around: one has begun before all that began at @time or since; as begin
@@ -107,7 +107,7 @@ struct call_track {
 };
 
 void call_track__init(struct call_track *track, const struct call_track_ops *ops);
-/* Tells nothing: see call_track__cut() */
+/* Reports nothing: see call_track__cut() */
 void call_track__exit(struct call_track *track);
 
 /* The trace has ended at @to, and calls go on if it begins there again */

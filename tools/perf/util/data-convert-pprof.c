@@ -59,7 +59,7 @@ static int add_losses(struct converter *converter)
 	return min(err, 0);
 }
 
-/* Only if the file tells what its clock has to do with that of the wall */
+/* Only if the file says what its clock has to do with that of the wall */
 static void set_times(struct converter *converter)
 {
 	const struct pprof_records *records = &converter->records;

@@ -19,7 +19,7 @@ struct pprof_opts {
 	const char	*cpus;
 };
 
-/* Return 0, or -1: what is wrong has been told, and there is no file. */
+/* Return 0, or -1 after a message: there is no file then. */
 int pprof__convert(const char *input, const struct pprof_opts *opts);
 
 #endif /* __DATA_CONVERT_PPROF_H */

@@ -38,7 +38,7 @@ int trace_events__parse_size(const struct option *opt, const char *str, int unse
 /* Any of them, or of the filters of symbol_conf that they are used with? */
 bool trace_events__are_given(const struct trace_events_opts *opts);
 
-/* Return 0, or -1: what is wrong has been told, and there is no file. */
+/* Return 0, or -1 after a message: there is no file then. */
 int trace_events__convert(const char *input, const struct trace_events_opts *opts);
 
 #endif /* __DATA_CONVERT_TRACE_EVENTS_H */

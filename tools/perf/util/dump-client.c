@@ -104,7 +104,7 @@ static ssize_t read_all(int fd, char *buf, size_t size, unsigned int seconds)
 }
 
 /* What the answer says. Its lines go to the beginning of @buf. */
-static int judge(const char *line, char *buf)
+static int parse_answer(const char *line, char *buf)
 {
 	size_t len = strcspn(buf, "\n");
 
@@ -136,7 +136,7 @@ static int exchange(int fd, const char *line, unsigned int seconds, char *buf)
 		pr_err("Failed to read the answer: %s\n", strerror(-n));
 		return DUMP_CLIENT_REFUSED;
 	}
-	return judge(line, buf);
+	return parse_answer(line, buf);
 }
 
 int dump_client__ask(const char *path, const char *line, unsigned int seconds, char **lines)

@@ -8,7 +8,7 @@
  * A request comes as a signal, by an event, on the control descriptor or on a socket. All
  * that come while a dump is made, or before the interval is over, are served by the next
  * dump. Who asks on the control descriptor gets an answer when the dump has succeeded or
- * failed. The dump tells why it was made, so a request can bring its reason.
+ * failed. The dump says why it was made, so a request can bring its reason.
  *
  * Who wants no answer doesn't learn of a failure, and can't ask again. So such requests are
  * kept then: the dump is tried again, DUMP_TRIES times in all, DUMP_RETRY_NS after each

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a perf record -M tells others of itself; see dump-status.h */
+/* The status of a perf record -M; see dump-status.h */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>

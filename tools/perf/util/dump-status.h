@@ -3,7 +3,7 @@
 #define __PERF_DUMP_STATUS_H 1
 
 /*
- * What a perf record -M tells others of itself: lines of text, a name and values in each
+ * The status of a perf record -M: lines of text, a name and values in each
  *
  * Dumps are counted by what has asked for them: a trigger by its name, a signal, the control
  * descriptor, the end of recording. A dump counts once for each of these that it has.
@@ -13,7 +13,7 @@
 struct dump_status;
 struct ring_dump;
 
-/* So many dumps are told of, the newest */
+/* So many dumps have lines, the newest */
 #define DUMP_STATUS_DUMPS	10
 /* So many kinds of what asks for dumps; the rest are "other" */
 #define DUMP_STATUS_KINDS	64

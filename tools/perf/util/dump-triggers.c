@@ -255,11 +255,11 @@ static const char *wait_asked(struct dump_triggers *triggers, const struct trigg
 	return why;
 }
 
-static const char *tell_status(struct dump_triggers *triggers,
-			       struct trigger_socket_request *request)
+static const char *status_asked(struct dump_triggers *triggers,
+				struct trigger_socket_request *request)
 {
 	if (!triggers->status)
-		return "there is no memory ring to tell of: -M";
+		return "there is no memory ring: -M was not given";
 	request->more = dump_status__text(triggers->status);
 	return request->more ? NULL : "not enough memory";
 }
@@ -274,7 +274,7 @@ static const char *on_asked(void *priv, struct trigger_socket_request *request)
 		return why;
 	switch (line.verb) {
 	case TRIGGER_STATUS:
-		return tell_status(triggers, request);
+		return status_asked(triggers, request);
 	case TRIGGER_WAIT:
 		return wait_asked(triggers, &line, request);
 	case TRIGGER_FIRE:

@@ -317,7 +317,7 @@ void picture_records__look_for_gates(struct picture_records *records)
 	look_for_gates(records, records->session->evlist);
 }
 
-/* In a pipe, events are told by records */
+/* In a pipe, records describe the events */
 static int process_attr(struct perf_tool *tool, union perf_event *event,
 			struct evlist **evlist)
 {

@@ -23,7 +23,7 @@ static const struct picture_function *shown(const struct call_function *function
 	return container_of(function, struct picture_function, call);
 }
 
-/* ---- what call-track.h tells */
+/* ---- what call-track.h reports */
 
 static int on_begin(struct call_track *calls, const struct call_function *function, u64 time)
 {

@@ -74,7 +74,7 @@ int pprof_records__add_events(struct pprof_records *records)
 	return add_events(records, records->session->evlist);
 }
 
-/* In a pipe, events are told by records */
+/* In a pipe, records describe the events */
 static int process_attr(struct perf_tool *tool, union perf_event *event,
 			struct evlist **evlist)
 {

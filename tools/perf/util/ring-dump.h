@@ -127,7 +127,7 @@ int ring_dump__add_auxtrace(struct ring_dump *dump, const union perf_event *even
 
 /* Request a dump. From any context, signal handlers included. */
 void ring_dump__request(struct ring_dump *dump);
-/* Request a dump that tells why it was made */
+/* Request a dump that says why it was made */
 void ring_dump__request_named(struct ring_dump *dump, const struct dump_request *request);
 /* A program wants to request one: why not, which is counted then, or NULL */
 const char *ring_dump__refuses(struct ring_dump *dump);
@@ -139,7 +139,7 @@ void ring_dump__request_ack(struct ring_dump *dump, const char *arg);
 
 /*
  * A dump has succeeded or failed: called by the thread that makes it, before requests are
- * answered. dump_requests__reasons() tells why it was made.
+ * answered. dump_requests__reasons() says why it was made.
  */
 typedef void (*dump_watcher_t)(void *priv, const struct dump_outcome *outcome,
 			       const struct dump_requests *requests);

@@ -6,8 +6,8 @@
  * Calls that have begun and not returned, for one trigger of perf record -M
  *
  * The last call of a thread that began is the first to return, so nested and recursive
- * calls have the right times. A call that takes too long is overdue: that is told once,
- * and not again when it returns. There are at most CALLS_MAX: then one that is overdue,
+ * calls have the right times. A call that takes too long is overdue: that is reported
+ * once, and not again when it returns. There are at most CALLS_MAX: then one that is overdue,
  * or the oldest, is forgotten, and its return is ignored.
  *
  * By exec a thread becomes the only one of its process, and gets the process's number.

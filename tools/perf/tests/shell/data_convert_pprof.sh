@@ -93,7 +93,7 @@ test_filters() {
 }
 
 # The functions of the kernel have other names in this file. Only root knows where they are,
-# if the kernel tells anybody.
+# if the kernel shows it to anybody.
 test_kallsyms() {
 	[ "$(id -u)" = 0 ] && grep -q '^[^ ]*[1-9a-f]' /proc/kallsyms || return
 	perf record -q -e cpu-clock -F 1000 -o "$data" -- \

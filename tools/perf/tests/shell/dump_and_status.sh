@@ -207,7 +207,7 @@ test_not_running() {
 	fi
 }
 
-# Who waits when the recording ends is told so: here for the next dump, in 100 seconds
+# Who waits when the recording ends gets that answer: here for the next dump, in 100 seconds
 test_end() {
 	start -a --switch-output=signal --dump-interval 100
 	dump -q > /dev/null 2>&1

@@ -423,7 +423,7 @@ static void test_lines_of_wakeups(void)
 
 static void test_watermark(long watermark)
 {
-	unsigned long before = 0, told = 0;
+	unsigned long before = 0, expected = 0;
 	bool ok = true;
 
 	begin(PAGES, true, false, true);
@@ -432,9 +432,9 @@ static void test_watermark(long watermark)
 	for (int i = 0; i < 5000; i++) {
 		this_cpu->event.attr.wakeup_events = !(i % 3);
 		write_record();
-		told += (published() - 1) / watermark > before || !(i % 3);
+		expected += (published() - 1) / watermark > before || !(i % 3);
 		before = (published() - 1) / watermark;
-		ok &= wakeups == told;
+		ok &= wakeups == expected;
 	}
 	tap_result(ok, "watermark: each %ld bytes wake the reader, and who wants it besides",
 		   watermark);
@@ -484,7 +484,7 @@ static void test_wakeups_at_once(bool second_first)
 		ok &= woken_at == this_cpu->end;
 		end();
 	}
-	tap_result(ok, "wakeup_events: of two samples that are counted at once both are told, %s",
+	tap_result(ok, "wakeup_events: of two samples counted at once both wake the reader, %s",
 		   second_first ? "the later one in between" : "the earlier one in between");
 }
 
@@ -600,7 +600,7 @@ static void test_page(void)
 	page = buffer->user_page;
 	tap_result(page->cap_output_shared && page->cap_bit0_is_deprecated &&
 		   !page->cap_bit0,
-		   "the control page tells that the buffer is shared");
+		   "the control page says that the buffer is shared");
 
 	/* The reader may have stored anything there. */
 	for (u32 lock = 6; lock <= 7; lock++) {

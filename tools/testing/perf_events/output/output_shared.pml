@@ -267,7 +267,7 @@ inline publish()
 	od
 }
 
-/* A block is complete, and nobody is on the way to tell. */
+/* A block is complete, and nobody is on the way to report it. */
 inline check_delay()
 {
 	if

@@ -113,10 +113,10 @@ static u64 lost_samples(void)
 	return lost;
 }
 
-/* The next record tells of it, and of the losses that it @told of. */
-static bool one_is_lost_since(u64 lost, long told)
+/* The next record reports it, and the losses that it has @reported. */
+static bool one_is_lost_since(u64 lost, long reported)
 {
-	return lost_samples() == lost + 1 && buffer->shared->lost.counter == told + 1;
+	return lost_samples() == lost + 1 && buffer->shared->lost.counter == reported + 1;
 }
 
 /* Writers of @held records, @size bytes each, are held up for some laps. */
@@ -441,15 +441,15 @@ static void test_ends(unsigned int size, void (*meanwhile)(void), const char *wh
 {
 	unsigned int in_flight = 0;
 	bool ok = true;
-	long told;
+	long reported;
 	u64 lost;
 
 	begin(1, false);
 	event = meanwhile;
 	for (int i = 0; i < 60; i++) {
 		fill(1000);
-		told = i % 2 * 5;
-		buffer->shared->lost.counter = told;
+		reported = i % 2 * 5;
+		buffer->shared->lost.counter = reported;
 		hold(1, &held, size);
 		lost = lost_samples();
 		committed_since = committed();
@@ -462,7 +462,7 @@ static void test_ends(unsigned int size, void (*meanwhile)(void), const char *wh
 		/* At least a part of it was in flight. */
 		if (committed_since < size) {
 			in_flight++;
-			ok &= one_is_lost_since(lost, told) || !is_covered(held.shared_start);
+			ok &= one_is_lost_since(lost, reported) || !is_covered(held.shared_start);
 		}
 		if (meanwhile == write_up_to_it)
 			ok &= lost_samples() == lost + is_covered(held.shared_start);

@@ -494,13 +494,13 @@ static void read_lost(struct reader *reader, const u64 *record, unsigned int siz
 		reader->error = "a LOST record without what sample_id_all adds to it";
 }
 
-/* What is left of a lease, or a gap, tells of no loss, and names its event at its end. */
+/* What is left of a lease, or a gap, reports no loss, and names its event at its end. */
 static void read_padding(struct reader *reader, const u64 *record, unsigned int size)
 {
 	u64 id = record[size / 8 - 1];
 
 	if (record[1])
-		reader->error = "padding that tells of a loss";
+		reader->error = "padding that reports a loss";
 	if (tick_stopped && !buffer->overwrite)
 		reader->error = "a lease without a tick";
 	if (reader->ids && (id - FIRST_ID >= CPUS || cpus[id - FIRST_ID].event.parent ||
@@ -612,8 +612,8 @@ const char *audit(struct reader *reader)
 	if (attempts != reader->samples + lost)
 		return "attempted is not written + lost";
 	if (lost != reader->lost)
-		return "LOST records don't tell what was lost";
+		return "LOST records don't count what was lost";
 	if (lost != counted)
-		return "lost_samples don't tell what was lost";
+		return "lost_samples don't count what was lost";
 	return NULL;
 }

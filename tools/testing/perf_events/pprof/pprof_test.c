@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * perf's own test of profiles for pprof, without the rest of perf: built in seconds, and with
- * sanitizers. Then each allocation fails once: that must be told, and nothing may leak. TAP
+ * sanitizers. Then each allocation fails once: that must be reported, and nothing may leak. TAP
  * on standard output.
  */
 #include <errno.h>

@@ -446,8 +446,8 @@ static bool all_had_enough(const struct site *site, int cpus)
 	return !cpus;
 }
 
-static void tell(struct __test_metadata *_metadata, const struct site *site,
-		 unsigned int seconds)
+static void log_storm(struct __test_metadata *_metadata, const struct site *site,
+		      unsigned int seconds)
 {
 	struct aux_actions act;
 
@@ -478,7 +478,7 @@ TEST_F_TIMEOUT(intel_storm, exact, STORM_TIMEOUT)
 	} while (!storm_is_over(begin, seen));
 
 	for (i = 0; i < self->cpus; i++) {
-		tell(_metadata, &self->site[i], ran);
+		log_storm(_metadata, &self->site[i], ran);
 		check_after_storm(_metadata, &self->site[i]);
 	}
 	if (has_model())

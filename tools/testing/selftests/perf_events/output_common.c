@@ -167,7 +167,7 @@ static const char *parse(struct out_record *rec)
 		if (rec->size < min + sizeof(__u64))
 			return "a LOST_SAMPLES record is too short";
 		if (rec->raw[1])
-			return "a LOST_SAMPLES record tells of a loss";
+			return "a LOST_SAMPLES record reports a loss";
 		break;
 	case PERF_RECORD_COMM:
 		if (rec->size < min + 2 * sizeof(__u64))

@@ -52,7 +52,7 @@ int perf_set_period(int fd, __u64 period);
 /* Type number of a PMU, or -1 if the kernel has none of that name. */
 int pmu_type(const char *name);
 
-/* A capability of a PMU, from its caps/; -1 if it doesn't tell */
+/* A capability of a PMU, from its caps/; -1 if it has none */
 long long pmu_cap(const char *name, const char *cap);
 
 /*

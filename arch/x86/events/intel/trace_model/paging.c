@@ -2,7 +2,7 @@
 /*
  * Software model of Intel's trace hardware: MOV to CR3.
  *
- * The kernel loads CR3 by an instruction that no hook sees, and tells a tracepoint when it
+ * The kernel loads CR3 by an instruction that no hook sees, and calls a tracepoint when it
  * has switched to another address space. Other writes, such as those that flush the TLB,
  * don't change the address; they have no packets here.
  */
