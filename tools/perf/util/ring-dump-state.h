@@ -56,15 +56,26 @@ struct ring_dump {
 	dump_watcher_t		watcher;
 	void			*watcher_priv;
 
-	/* Shared by both threads; each has its own rules for that */
+	/*
+	 * Shared by both threads; the first three have their own rules for that. @ending:
+	 * the main thread sets it when recording has ended.
+	 */
 	struct memory_ring	*ring;
 	struct dump_requests	requests;
 	enum dump_state		state;
+	bool			ending;
+
+	/* Set by a signal handler, read by the main thread: don't wait for the dump */
+	bool			given_up;
 
 	/*
 	 * Owned by the main thread. @noticed: a step of the clock that isn't applied yet.
 	 * @mixed: the ring may have records from before and after it. @old_samples:
-	 * samples dropped before that. @aux: the trace for the next dump.
+	 * samples dropped before that. @aux: the trace for the next dump. @stats: as of the
+	 * last status. @waiting: it is too early for the dump that is requested.
+	 * @nr_waited: dumps for which it was. @nr_refused: requests after the last dump.
+	 * @nr, @dumped, @nr_skipped: of all complete dumps. @unused: samples in the ring at
+	 * the end.
 	 */
 	struct sideband_system	system;
 	struct clock_watch	clock;
@@ -74,21 +85,10 @@ struct ring_dump {
 	struct list_head	aux;
 	pthread_t		thread;
 	bool			started;
-
-	/* Recording has ended; the user doesn't wait for the dump any longer */
-	bool			ending;
-	bool			given_up;
-
-	/*
-	 * What was told last. One is too early; how many have been so, and how many requests
-	 * came after the last.
-	 */
 	struct ring_dump_stats	stats;
 	bool			waiting;
 	unsigned int		nr_waited;
 	unsigned int		nr_refused;
-
-	/* Of all dumps that are complete, and what was in the ring in the end */
 	unsigned int		nr;
 	struct memory_ring_count dumped;
 	u64			nr_skipped;
