@@ -75,7 +75,7 @@ check-patches:	## the mails: git am of all topics, and of each with those it nee
 check-base:	## another base: builds, boots, kselftests, the demo's recordings (BASE=6.12)
 	@lab/check base
 
-check-topics:	## each topic, only with those it needs: it builds and passes its tests (slow)
+check-topics:	## each topic, only with those it needs: builds, kselftests, user-space tests (slow)
 	@lab/check topics
 
 check-browser:	## pictures in a real browser: Chromium, speedscope, Perfetto (./run installs them)
@@ -84,7 +84,7 @@ check-browser:	## pictures in a real browser: Chromium, speedscope, Perfetto (./
 check-builds:	## each commit builds, without new warnings of sparse and W=1 (slow, can be resumed)
 	@lab/check builds
 
-check-commits:	## ditto, and each commit passes its tests (very slow, can be resumed)
+check-commits:	## ditto, and each commit's kselftests and user-space tests (very slow, can be resumed)
 	@lab/check commits
 
 check-deb: deb	## the packages: lintian; install, run, remove in a Debian 12 of its own (root)
