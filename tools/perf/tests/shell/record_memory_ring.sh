@@ -216,7 +216,8 @@ test_refused() {
 		}
 	done
 	for option in --dump-interval=1 --max-dumps=1 --dump-files=space=1M; do
-		if ! refused -e cpu-clock $option || ! grep -q -e "${option%%=*} needs -M" "$dir/log"; then
+		if ! refused -e cpu-clock $option ||
+		   ! grep -q -e "${option%%=*} needs -M" "$dir/log"; then
 			fail "Bad options" "$option without -M"
 			return
 		fi
