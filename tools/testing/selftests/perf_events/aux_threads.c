@@ -477,6 +477,26 @@ static int open_switch_gate(struct beacon_run *run, pid_t pid)
 	return fd;
 }
 
+/* Counts the switches from @pid to this thread, with no other in between. */
+static int open_switches_from(struct beacon_run *run, pid_t pid)
+{
+	struct perf_event_attr attr;
+	char filter[64];
+	int fd;
+
+	if (attr_tracepoint(&attr, "sched/sched_switch"))
+		return -1;
+	attr.sample_period = 0;
+	fd = perf_open(&attr, -1, run->cpu[0], -1);
+	snprintf(filter, sizeof(filter), "prev_pid == %d && next_pid == %d", pid, gettid());
+	if (fd >= 0 && perf_set_filter(fd, filter)) {
+		close(fd);
+		return -1;
+	}
+
+	return fd;
+}
+
 /*
  * Between the two calls of a context switch a gate acts for the thread that comes: if it
  * pauses, the window that this one has left open ends.
@@ -485,8 +505,8 @@ TEST_F(aux_threads, pause_in_a_switch)
 {
 	struct beacon_run *run = &self->run;
 	struct other_process other;
-	int gate, i, hits = 0;
-	__u64 before;
+	int gate, switches, i, hits = 0;
+	__u64 before, direct;
 
 	pin_to_cpu(run->cpu[0]);
 	beacon_run_open(_metadata, run, &run->spec.threads_fd);
@@ -495,14 +515,17 @@ TEST_F(aux_threads, pause_in_a_switch)
 	gate = open_switch_gate(run, other.pid);
 	if (gate < 0)
 		SKIP(return, "no tracepoint tlb_flush");
+	switches = open_switches_from(run, other.pid);
+	ASSERT_GE(switches, 0);
 	beacon_run_enable(_metadata, run);
 	for (i = 0; i < 5 * ROUNDS && hits < ROUNDS; i++) {
 		soft_resume();
 		beacons_work(run->beacons, true);
 		before = perf_count(gate);
+		direct = perf_count(switches);
 		other_process_run(_metadata, &other);
 		/* Not if there was a third one in between, or the other one went on. */
-		if (perf_count(gate) == before + 1) {
+		if (perf_count(gate) == before + 1 && perf_count(switches) == direct + 1) {
 			hits++;
 			beacons_work(run->beacons, false);
 		}
@@ -511,6 +534,7 @@ TEST_F(aux_threads, pause_in_a_switch)
 	close(other.ask[1]);
 	expect_child_ends(_metadata, other.pid);
 	EXPECT_EQ(hits, ROUNDS);
+	close(switches);
 	close(gate);
 	beacon_run_read(_metadata, run);
 
