@@ -401,7 +401,7 @@ TEST_F(pt_inside_interrupt, pauses)
 
 /*
  * Pause in the handler, and resume later in it, or the reverse. A pause or resume must
- * not access the two registers: the gates would trigger each other without end.
+ * not access the two registers: the gates would request each other again and again.
  */
 static void two_gates(struct __test_metadata *_metadata, struct inside *in,
 		      bool resumes_last)
