@@ -5,6 +5,7 @@
  * RTIT_OUTPUT_BASE and RTIT_OUTPUT_MASK_PTRS hold the position, in a table of
  * physical addresses (ToPA) or in a single range.
  */
+#include <linux/atomic.h>
 #include <linux/bug.h>
 #include <linux/io.h>
 #include <linux/kernel.h>

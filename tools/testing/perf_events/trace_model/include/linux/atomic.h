@@ -6,6 +6,7 @@ typedef struct {
 	int counter;
 } atomic_t;
 
-#define atomic_xchg(v, new)	__atomic_exchange_n(&(v)->counter, new, __ATOMIC_SEQ_CST)
+#define xchg(ptr, new)		__atomic_exchange_n(ptr, new, __ATOMIC_SEQ_CST)
+#define atomic_xchg(v, new)	xchg(&(v)->counter, new)
 
 #endif
