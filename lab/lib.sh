@@ -121,24 +121,37 @@ keep() {
 	done
 }
 
-# perf_test_to_tap - converts the "12.3: What   : Ok" of perf test and the like to TAP, line by
-# line. A line without a verdict is the title of subtests. perf prints "Skip (why)".
+# perf_test_to_tap - converts what "perf test -v" prints to TAP, line by line. 6.1 prints a test's
+# title before its text, later versions after it; the verdict comes last. Only the text of a test
+# that failed is in the result. A title without a verdict is that of subtests. perf prints "Skip
+# (why)".
 perf_test_to_tap() {
-	local line number=0 verdict='^ *(.*[^ ]) *: (Ok|Skip|FAILED!)(.*)$'
+	local line title='' inside='' number=0 said=()
+	local titled='^ *([0-9.]+: .*[^ ]) *:( (Ok|Skip|FAILED!).*)?$'
+	local verdict=': (Ok|Skip|FAILED!)(.*)$'
 
 	while IFS= read -r line; do
 		if [[ $line == "$once_more" ]]; then
-			number=0
+			number=0 inside='' title=''
 			printf '%s\n' "$line"
 		elif [[ $line == 'Bail out!'* || $line == 'not ok '* ]]; then
-			printf '%s\n' "$line"
-		elif [[ $line =~ $verdict ]]; then
+			printf '%s\n' ${said[@]+"${said[@]}"} "$line"
+		elif [[ $line == '--- start ---' ]]; then
+			inside=1 said=()
+		elif [[ $line == '---- end'* ]]; then
+			inside=
+		elif [[ $inside ]]; then
+			said+=("# $line")
+		else
+			[[ ! $line =~ $titled ]] || title=${BASH_REMATCH[1]}
+			[[ $title && $line =~ $verdict ]] || continue
 			number=$((number + 1))
-			case ${BASH_REMATCH[2]} in
-			Ok) printf 'ok %d %s\n' "$number" "${BASH_REMATCH[1]}" ;;
-			Skip) printf 'ok %d %s # SKIP%s\n' "$number" "${BASH_REMATCH[1]}" "${BASH_REMATCH[3]}" ;;
-			*) printf 'not ok %d %s\n' "$number" "${BASH_REMATCH[1]}" ;;
+			case ${BASH_REMATCH[1]} in
+			Ok) printf 'ok %d %s\n' "$number" "$title" ;;
+			Skip) printf 'ok %d %s # SKIP%s\n' "$number" "$title" "${BASH_REMATCH[2]}" ;;
+			*) printf '%s\n' ${said[@]+"${said[@]}"} "not ok $number $title" ;;
 			esac
+			title='' said=()
 		fi
 	done
 	printf '1..%d\n' "$number"
