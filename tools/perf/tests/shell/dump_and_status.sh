@@ -229,16 +229,20 @@ test_end() {
 	fi
 }
 
-# There is less room than the names of the processes take, however early the dump comes.
+# Another file takes all room once perf record has started. The names of the processes alone don't
+# fit into what is left, however early the dump comes.
 test_disk_full() {
 	mkdir "$dir/small"
-	if ! mount -t tmpfs -o size=8k none "$dir/small" 2>/dev/null; then
+	if ! mount -t tmpfs -o size=1m none "$dir/small" 2>/dev/null; then
 		echo "A full disk [Skip: no mount]"
 		rmdir "$dir/small"
 		return
 	fi
 	data=$dir/small/perf.data
 	start -a --switch-output=signal -c 100000
+	# The header is written, too, once that is answered
+	status > /dev/null
+	cat /dev/zero > "$dir/small/full" 2>/dev/null
 	if exits 1 'No space left on device' dump &&
 	   status | grep -q '1 failed, at 20.*No space'; then
 		echo "A full disk [Success]"
