@@ -63,7 +63,7 @@ result $? "the plot is up to date"
 never "a private buffer costs next to nothing" '$3 > 0.1'
 never "with leases, 1024 CPUs cost as 8" '$1 > 8 && $5 > 1.5 * leases[$2]'
 never "with leases, a record of 48 bytes costs a twentieth of a line, one of 512 half a line" \
-	'$1 >= 8 && ($2 == 48 && ($5 < 0.04 || $5 > 0.06) || $2 == 512 && ($5 < 0.4 || $5 > 0.7))'
+	'$1 >= 8 && ($2 == 48 && ($5 < 0.03 || $5 > 0.06) || $2 == 512 && ($5 < 0.4 || $5 > 0.7))'
 never "without leases, a record costs 5 lines on few CPUs" '$1 <= 8 && ($4 < 4 || $4 > 6)'
 never "without leases, 1024 CPUs cost much more" '$1 == 1024 && $4 < 10 * none[$2]'
 never "leases save half at least, without pause, too" \

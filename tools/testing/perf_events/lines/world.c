@@ -19,7 +19,6 @@
 /* A shared buffer has blocks of 32 kB, and leases of up to 8 kB. */
 #define PER_CPU		(64 << 10)	/* bytes of buffer */
 #define SHARED_MIN	(2 << 20)
-#define WARM_UP		(48 << 10)	/* bytes, until the leases of a CPU are as large */
 #define LEASE		(8 << 10)
 #define TICK		(64 << 10)	/* bytes that a CPU writes from tick to tick */
 #define COUNTED		(1024 << 10)	/* bytes of all CPUs that are counted, */
@@ -166,13 +165,12 @@ static void write_bytes(struct writer *writer, unsigned long bytes)
 		write_record(writer);
 }
 
-/* One CPU after the other writes, until all have large leases. */
+/* One CPU after the other writes for a tick, so that all have large leases. */
 static void warm_up(void)
 {
 	for (unsigned int cpu = 0; cpu < simulated_cpus; cpu++) {
 		machine_become(cpu);
-		write_bytes(&writers[cpu], WARM_UP);
-		tick(&writers[cpu]);
+		write_bytes(&writers[cpu], TICK);
 	}
 }
 
@@ -183,8 +181,7 @@ static void spread(void)
 		unsigned int place = cpu * 37 % simulated_cpus;
 
 		machine_become(cpu);
-		write_bytes(&writers[cpu], LEASE * place / simulated_cpus);
-		writers[cpu].written = (unsigned long)TICK * place / simulated_cpus;
+		write_bytes(&writers[cpu], (unsigned long)(TICK + LEASE) * place / simulated_cpus);
 	}
 }
 
