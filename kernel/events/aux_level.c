@@ -12,12 +12,18 @@
  * event doesn't change while gates act on it, whatever is forked, closed or executed
  * meanwhile. aux_action.c explains how CPUs take turns with a level.
  *
+ * A task may have several contexts, one for each kind of PMU. The events of a level are all of
+ * one PMU, but a gate of another kind moves the group that it joins to another context of the
+ * task.
+ *
  * Locks
  * =====
  *
  *  1. Events are given a level with the mutex of their context held, before they
  *     are added to it. For an inherited event that is the mutex of the parent's
- *     context; the child's is not visible to others yet.
+ *     context; the child's is not visible to others yet. Who asks for a level opens
+ *     an event without a group, so it comes to the context of its PMU. Who moves a
+ *     group from there holds that mutex, too. So no event with the level is overlooked.
  *  2. A level is freed with the last event that has it, after a grace period. So
  *     code that finds an event in a list under RCU may use its level.
  */
@@ -34,18 +40,29 @@ static bool may_share_level(struct perf_event *event, struct perf_event *with)
 	       event->attr.aux_start_paused == with->attr.aux_start_paused;
 }
 
-/* Two events on one CPU would both be on the hardware, and call their driver in turn. */
-static bool level_has_cpu(struct perf_aux_level *level, int cpu,
-			  struct perf_event_context *ctx)
+/*
+ * An event of @task that has this level, or whose parent has it; on @cpu, or with -1 on any.
+ * Under rcu_read_lock().
+ */
+static struct perf_event *find_event(struct task_struct *task, const struct perf_aux_level *level,
+				     int cpu)
 {
+	struct perf_event_context *ctx;
 	struct perf_event *event;
+	int nr;
 
-	list_for_each_entry(event, &ctx->event_list, event_entry) {
-		if (event->aux_action.level == level && event->cpu == cpu)
-			return true;
+	for (nr = 0; nr < PERF_NR_TASK_CONTEXTS; nr++) {
+		ctx = perf_task_context(task, nr);
+		if (!ctx)
+			continue;
+		list_for_each_entry_rcu(event, &ctx->event_list, event_entry) {
+			if ((event->parent ?: event)->aux_action.level == level &&
+			    (cpu == -1 || event->cpu == cpu))
+				return event;
+		}
 	}
 
-	return false;
+	return NULL;
 }
 
 /**
@@ -62,15 +79,25 @@ static bool level_has_cpu(struct perf_aux_level *level, int cpu,
 int perf_aux_level_share(struct perf_event *event, struct perf_event *with,
 			 struct perf_event_context *ctx)
 {
+	struct perf_aux_level *level = with->aux_action.level;
+	int err = 0;
+
 	lockdep_assert_held(&ctx->mutex);
 
-	if (!ctx->task || READ_ONCE(with->ctx) != ctx || !may_share_level(event, with))
+	if (!ctx->task || !may_share_level(event, with))
 		return -EINVAL;
 
-	if (level_has_cpu(with->aux_action.level, event->cpu, ctx))
-		return -EBUSY;
+	rcu_read_lock();
+	if (READ_ONCE(with->ctx)->task != ctx->task)
+		err = -EINVAL;
+	/* Both would be on the hardware of this CPU, and call their driver in turn. */
+	else if (find_event(ctx->task, level, event->cpu))
+		err = -EBUSY;
+	rcu_read_unlock();
+	if (err)
+		return err;
 
-	perf_aux_level_adopt(event, with->aux_action.level);
+	perf_aux_level_adopt(event, level);
 
 	return 0;
 }
@@ -78,29 +105,26 @@ int perf_aux_level_share(struct perf_event *event, struct perf_event *with,
 /**
  * perf_aux_level_inherit - give an inherited event the level of its task
  * @child: new event with its parent set, not in @ctx yet
- * @ctx: context of the child task, with the events that were inherited before
+ * @ctx: context of the child task
  *
  * Events share a level in the child if their parents do. But the child's level is not
  * that of the parents. The first of these events keeps the level that it was allocated
- * with, and the others get it from that event. New events are added at the head of the
- * list, so it is near the head.
+ * with, and the others get it from that event. New events are added at the head of their
+ * list, so it is near a head.
  *
  * Context: may sleep. The mutex of the parent task's context is held.
  */
 void perf_aux_level_inherit(struct perf_event *child, struct perf_event_context *ctx)
 {
 	struct perf_aux_level *parents = child->parent->aux_action.level;
-	struct perf_event *event;
+	struct perf_event *first;
 
 	if (!parents || refcount_read(&parents->users) == 1)
 		return;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(event, &ctx->event_list, event_entry) {
-		if (event->parent->aux_action.level == parents) {
-			perf_aux_level_adopt(child, event->aux_action.level);
-			break;
-		}
-	}
+	first = find_event(ctx->task, parents, -1);
+	if (first)
+		perf_aux_level_adopt(child, first->aux_action.level);
 	rcu_read_unlock();
 }

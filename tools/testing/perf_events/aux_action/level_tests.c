@@ -25,18 +25,29 @@ static void open_event(struct perf_event *event, struct perf_event_context *ctx,
 	add_to_context(event, ctx);
 }
 
+/* Only one of the two may be there. */
+static void init_task(struct task_struct *task, struct perf_event_context *ctx,
+		      struct perf_event_context *moved)
+{
+	*task = (struct task_struct) { .ctx = { ctx, moved } };
+	*ctx = (struct perf_event_context) { .task = task };
+	if (moved)
+		*moved = (struct perf_event_context) { .task = task };
+}
+
 struct share {
-	struct perf_event_context	ctx, other_ctx;
+	struct task_struct		task, other_task;
+	struct perf_event_context	ctx, moved, other_ctx;
 	struct perf_event		with, event;
 };
 
-static void share_init(struct share *share)
+/* In which context of its task is the other event? */
+static void share_init(struct share *share, struct perf_event_context *ctx)
 {
-	*share = (struct share) {
-		.ctx.task = share,
-		.event = { .pmu = &pmu, .cpu = 1 },
-	};
-	open_event(&share->with, &share->ctx, 0);
+	share->event = (struct perf_event) { .pmu = &pmu, .cpu = 1 };
+	init_task(&share->task, &share->ctx, ctx == &share->moved ? ctx : NULL);
+	init_task(&share->other_task, &share->other_ctx, NULL);
+	open_event(&share->with, ctx, 0);
 }
 
 /* On failure the event keeps the level that it had. */
@@ -63,48 +74,54 @@ static void sharing(void)
 	struct perf_event third;
 	struct share share;
 
-	share_init(&share);
+	share_init(&share, &share.ctx);
 	expect(&share, 0, "an event on another CPU shares the level");
 
-	share_init(&share);
-	share.with.ctx = &share.other_ctx;
+	share_init(&share, &share.other_ctx);
 	expect(&share, -EINVAL, "not with that of another task: EINVAL");
 
-	share_init(&share);
+	share_init(&share, &share.ctx);
 	share.ctx.task = NULL;
 	expect(&share, -EINVAL, "not for events of a CPU: EINVAL");
 
-	share_init(&share);
+	share_init(&share, &share.ctx);
 	share.event.pmu = &same;
 	expect(&share, -EINVAL, "not with another PMU: EINVAL");
 
-	share_init(&share);
+	share_init(&share, &share.ctx);
 	share.event.pmu = &no_pause;
 	share.with.pmu = &no_pause;
 	expect(&share, -EINVAL, "not for a PMU that can't pause: EINVAL");
 
-	share_init(&share);
+	share_init(&share, &share.ctx);
 	share.event.pmu = &no_aux;
 	share.with.pmu = &no_aux;
 	expect(&share, -EINVAL, "not for a PMU without an AUX area: EINVAL");
 
-	share_init(&share);
+	share_init(&share, &share.ctx);
 	share.event.cpu = -1;
 	expect(&share, -EINVAL, "not for an event on any CPU: EINVAL");
 
-	share_init(&share);
+	share_init(&share, &share.ctx);
 	share.with.cpu = -1;
 	expect(&share, -EINVAL, "not with an event on any CPU: EINVAL");
 
-	share_init(&share);
+	share_init(&share, &share.ctx);
 	share.event.attr.aux_start_paused = 1;
 	expect(&share, -EINVAL, "not if one starts paused and one doesn't: EINVAL");
 
-	share_init(&share);
+	share_init(&share, &share.ctx);
 	share.event.cpu = 0;
 	expect(&share, -EBUSY, "not with an event on the same CPU: EBUSY");
 
-	share_init(&share);
+	share_init(&share, &share.moved);
+	expect(&share, 0, "also with an event in another context of the task");
+
+	share_init(&share, &share.moved);
+	share.event.cpu = 0;
+	expect(&share, -EBUSY, "nor there on the same CPU: EBUSY");
+
+	share_init(&share, &share.ctx);
 	open_event(&third, &share.ctx, 1);
 	expect(&share, 0, "an event of this CPU with another level is no obstacle");
 	perf_aux_action_free(&third);
@@ -113,7 +130,7 @@ static void sharing(void)
 enum { NR = 3 };
 
 static void inherit(struct perf_event *children, struct perf_event *parents,
-		    struct perf_event_context *ctx)
+		    struct task_struct *task)
 {
 	for (int i = 0; i < NR; i++) {
 		children[i] = (struct perf_event) {
@@ -123,8 +140,8 @@ static void inherit(struct perf_event *children, struct perf_event *parents,
 			.parent = parents[i].parent ?: &parents[i],
 		};
 		perf_aux_action_init(&children[i]);
-		perf_aux_level_inherit(&children[i], ctx);
-		add_to_context(&children[i], ctx);
+		perf_aux_level_inherit(&children[i], task->ctx[i % 2]);
+		add_to_context(&children[i], task->ctx[i % 2]);
 	}
 }
 
@@ -143,7 +160,8 @@ static bool share_one(const struct perf_event *events, int shared)
 	return true;
 }
 
-static void open_parents(struct perf_event *events, struct perf_event_context *ctx, int shared)
+/* Each second one was moved. */
+static void open_parents(struct perf_event *events, struct task_struct *task, int shared)
 {
 	for (int i = 0; i < NR; i++) {
 		events[i] = (struct perf_event) {
@@ -151,21 +169,24 @@ static void open_parents(struct perf_event *events, struct perf_event_context *c
 		};
 		perf_aux_action_init(&events[i]);
 		if (i && i < shared)
-			perf_aux_level_share(&events[i], &events[0], ctx);
-		add_to_context(&events[i], ctx);
+			perf_aux_level_share(&events[i], &events[0], task->ctx[0]);
+		add_to_context(&events[i], task->ctx[i % 2]);
 	}
 }
 
 static void inheritance(int shared, const char *what)
 {
-	struct perf_event_context ctx[3] = { { .task = ctx }, { .task = ctx }, { .task = ctx } };
+	struct perf_event_context ctx[3][2];
 	struct perf_event events[3][NR];
+	struct task_struct tasks[3];
 	bool own = true, paused = true;
 
-	open_parents(events[0], &ctx[0], shared);
+	for (int i = 0; i < 3; i++)
+		init_task(&tasks[i], &ctx[i][0], &ctx[i][1]);
+	open_parents(events[0], &tasks[0], shared);
 	events[0][0].aux_action.level->request = 1UL << PERF_AUX_REQUEST_SHIFT;
-	inherit(events[1], events[0], &ctx[1]);
-	inherit(events[2], events[1], &ctx[2]);
+	inherit(events[1], events[0], &tasks[1]);
+	inherit(events[2], events[1], &tasks[2]);
 
 	for (int i = 1; i < 3; i++) {
 		own &= events[i][0].aux_action.level != events[i - 1][0].aux_action.level;
@@ -183,10 +204,12 @@ static void inheritance(int shared, const char *what)
 static void inheritance_without_level(void)
 {
 	struct pmu no_aux = {};
-	struct perf_event_context ctx = { .task = &ctx };
+	struct perf_event_context ctx;
+	struct task_struct task;
 	struct perf_event parent = { .pmu = &no_aux }, other;
 	struct perf_event child = { .pmu = &no_aux, .parent = &parent };
 
+	init_task(&task, &ctx, NULL);
 	open_event(&other, &ctx, 0);
 	other.parent = &other;
 	perf_aux_action_init(&child);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Windows of Intel PT and Intel BTS follow their task: an event on each of two CPUs, which
- * share a level. Each window begins on one CPU and ends on the other. The same with events
- * of CPUs, whose windows belong to threads, while other threads run there.
+ * share a level. Each window begins on one CPU and ends on the other, in the task and in a child
+ * that has inherited the events. The same with events of CPUs, whose windows belong to threads,
+ * while other threads run there.
  *
  * Expected: each CPU has the branches that were executed on it between resume and pause,
  * and no others. Where each CPU has a level of its own, the CPU on which a window begins
@@ -13,11 +14,13 @@
  * on where the task is, if it is in a window, and nowhere else.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "intel_test.h"
 
@@ -39,8 +42,10 @@ FIXTURE(migrate)
 	int none;
 	int sampler[CPUS];
 	int nmi_resume[CPUS], nmi_pause[CPUS];
+	int counter;
 	struct rate_limit limit;
 	unsigned int windows;
+	__u64 child_gates;
 	bool restart;	/* the events in windows */
 };
 
@@ -49,11 +54,14 @@ FIXTURE_VARIANT(migrate)
 	bool bts;
 	bool threads;
 	bool samples;
+	bool inherit;
+	bool counter;
 };
 
 FIXTURE_VARIANT_ADD(migrate, pt) { .bts = false };
 FIXTURE_VARIANT_ADD(migrate, pt_samples) { .bts = false, .samples = true };
-FIXTURE_VARIANT_ADD(migrate, bts) { .bts = true };
+FIXTURE_VARIANT_ADD(migrate, pt_beside_a_counter) { .counter = true, .inherit = true };
+FIXTURE_VARIANT_ADD(migrate, bts) { .bts = true, .inherit = true };
 FIXTURE_VARIANT_ADD(migrate, pt_of_threads) { .bts = false, .threads = true };
 FIXTURE_VARIANT_ADD(migrate, bts_of_threads) { .bts = true, .threads = true };
 
@@ -84,6 +92,7 @@ static void init_gated(struct _test_data_migrate *self, int i,
 	gated->spec.cpu = gated->cpu;
 	gated->spec.exclude_kernel = true;
 	gated->spec.overwrite = variant->samples;
+	gated->spec.inherit = variant->inherit;
 	gated->spec.aux_pages = 1024;
 	if (variant->threads) {
 		gated->spec.pid = -1;
@@ -128,11 +137,31 @@ static void open_sampler(struct __test_metadata *_metadata, struct _test_data_mi
 	ASSERT_GE(self->sampler[i], 0);
 }
 
+/*
+ * A gate that hardware counts, but which never overflows here. Before Linux 6.2 the kernel moves
+ * its whole group to the task's context of hardware events. It is the same task's still.
+ */
+static void open_counter(struct __test_metadata *_metadata, struct _test_data_migrate *self)
+{
+	struct gated *gated = &self->gated[0];
+	struct aux_spec again = gated->spec;
+	struct perf_event_attr attr;
+
+	attr_cycles(&attr, 1ULL << 40);
+	self->counter = aux_group_add_gate(&gated->group, &gated->spec, &attr, true);
+	if (self->counter < 0)
+		SKIP(return, "no counter of cycles: %s", strerror(errno));
+
+	again.level_fd = &gated->group.aux;
+	EXPECT_EQ(aux_leader_error(&again), EBUSY);
+}
+
 FIXTURE_SETUP(migrate)
 {
 	int i;
 
 	memset(self, 0, sizeof(*self));
+	self->counter = -1;
 	self->none = -1;
 	init_fds(self->sampler);
 	init_fds(self->nmi_resume);
@@ -151,6 +180,8 @@ FIXTURE_SETUP(migrate)
 	ASSERT_EQ(rate_unlimit(&self->limit), 0);
 	for (i = 0; i < CPUS; i++) {
 		open_group(_metadata, &self->gated[i]);
+		if (variant->counter && !i)
+			open_counter(_metadata, self);
 		if (variant->samples)
 			open_sampler(_metadata, self, i);
 		enable_group(_metadata, &self->gated[i]);
@@ -171,6 +202,7 @@ FIXTURE_TEARDOWN(migrate)
 	int i;
 
 	end_bystanders(self);
+	close(self->counter);
 	close_fds(self->sampler);
 	close_fds(self->nmi_resume);
 	close_fds(self->nmi_pause);
@@ -208,11 +240,31 @@ static void window(struct _test_data_migrate *self, int from)
 	self->windows++;
 }
 
-/* The gates of all CPUs count for the level. */
-static void expect_all_counted(struct __test_metadata *_metadata, struct gated *gated,
+/* In a child: its events have a level of their own. */
+static void child_windows(struct __test_metadata *_metadata, struct _test_data_migrate *self)
+{
+	int status, i;
+	pid_t pid = fork();
+
+	if (!pid) {
+		for (i = 0; i < ROUNDS; i++)
+			window(self, i % CPUS);
+		_exit(0);
+	}
+	ASSERT_GT(pid, 0);
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT_EQ(status, 0);
+	self->windows += ROUNDS;
+	self->child_gates += 2 * ROUNDS;
+}
+
+/* The gates of all CPUs count for the level; those of children, for theirs. */
+static void expect_all_counted(struct __test_metadata *_metadata,
+			       const struct _test_data_migrate *self, struct gated *gated,
 			       const struct gated *other)
 {
-	gated->others = perf_count(other->group.resume) + perf_count(other->group.pause);
+	gated->others = perf_count(other->group.resume) + perf_count(other->group.pause) -
+			self->child_gates;
 	expect_exact(_metadata, gated);
 }
 
@@ -228,7 +280,7 @@ static void expect_windows(struct __test_metadata *_metadata, struct _test_data_
 		disable_and_read(_metadata, &gated[i]);
 		/* Where windows belong to threads, context switches count, too. */
 		if (!variant->threads)
-			expect_all_counted(_metadata, &gated[i], &gated[!i]);
+			expect_all_counted(_metadata, self, &gated[i], &gated[!i]);
 		if (variant->bts) {
 			/* Of the taken ones: all but the last. */
 			EXPECT_EQ(bts_branches(&self->bts[i], WINDOW_PLACES),
@@ -246,6 +298,8 @@ TEST_F(migrate, window_follows_the_task)
 
 	for (i = 0; i < ROUNDS; i++)
 		window(self, i % CPUS);
+	if (variant->inherit)
+		child_windows(_metadata, self);
 	expect_windows(_metadata, self, variant);
 }
 

@@ -37,8 +37,15 @@ struct pmu {
 	void	(*stop)(struct perf_event *event, int flags);
 };
 
+#define PERF_NR_TASK_CONTEXTS	2
+#define perf_task_context(task, nr)	((task)->ctx[nr])
+
+struct task_struct {
+	struct perf_event_context *ctx[PERF_NR_TASK_CONTEXTS];
+};
+
 struct perf_event_context {
-	void			*task;
+	struct task_struct	*task;
 	struct list_head	event_list;
 };
 
