@@ -11,7 +11,8 @@
  *	  |-- committed --|-- in flight --|-- free -----------|-- padding --|
  *
  * What a lease holds is published when it is closed: when a record doesn't fit, at the
- * next tick, or by perf_output_flush_shared() on any CPU. The rest becomes a LOST_SAMPLES
+ * next tick, when others wait for it, or by perf_output_flush_shared() on any CPU. The rest
+ * becomes a LOST_SAMPLES
  * record that reports no loss, with the time of the first record.
  *
  * The contexts of a CPU nest: each of them sees those that it interrupts at some line, and
@@ -229,6 +230,51 @@ static bool lease_open(struct perf_buffer *rb, struct perf_event *event,
 	return true;
 }
 
+/*
+ * An open lease hides what follows it, and so keeps the reader asleep. A CPU that writes no more
+ * has its lease until its next tick, in which others may fill the buffer. All leases together
+ * take a quarter of the watermark, so if half of it isn't published, ask the CPUs with the
+ * older ones to close them.
+ *
+ * What begins later lies above ->asked, so each lease is asked once. If it isn't a lease that
+ * hides the rest, but a record, there is nobody to ask until it ends.
+ *
+ * Context: any, NMI included.
+ */
+static void lease_ask_others(struct perf_buffer *rb)
+{
+	struct perf_output_shared *sh = rb->shared;
+	unsigned long complete, hidden;
+
+	complete = atomic_long_read_acquire(&sh->complete);
+	hidden = atomic_long_read(&sh->reserved) - complete;
+	if (likely(hidden <= rb->watermark / 2 + sh->block_size) || !sh->lease_max ||
+	    (long)(READ_ONCE(sh->asked) - complete) > 0)
+		return;
+
+	WRITE_ONCE(sh->asked, shared_block_start(sh, complete + hidden - rb->watermark / 4));
+	irq_work_queue(&sh->ask_work);
+}
+
+/*
+ * Context: interrupt, so no CPU goes offline. Whose lease begins below ->asked has stored
+ * LEASE_BUSY before D, and ->reserved was loaded before irq_work_queue(): both are full barriers.
+ */
+static void lease_ask(struct irq_work *work)
+{
+	struct perf_output_shared *sh = container_of(work, struct perf_output_shared, ask_work);
+	unsigned long until = READ_ONCE(sh->asked);
+	int cpu;
+
+	for_each_online_cpu(cpu) {
+		struct shared_lease *lease = per_cpu_ptr(sh->leases, cpu);
+
+		if (local_read(&lease->pos) != LEASE_NONE &&
+		    (long)(READ_ONCE(lease->start) - until) < 0)
+			irq_work_queue_on(&lease->asked, cpu);
+	}
+}
+
 /**
  * lease_renew - close this CPU's lease, and open another one if that is of use
  * @rb: shared buffer
@@ -247,6 +293,8 @@ bool lease_renew(struct perf_buffer *rb, struct perf_event *event,
 	unsigned int least = max_t(unsigned int, LEASE_MIN, size * 4), want;
 
 	lease_close(rb);
+	if (!rb->overwrite)
+		lease_ask_others(rb);
 	want = lease_want(sh, lease);
 	if (want >= least && !READ_ONCE(sh->no_leases) &&
 	    lease_open(rb, event, data, want, least))
@@ -262,6 +310,14 @@ bool lease_renew(struct perf_buffer *rb, struct perf_event *event,
 static void lease_tick(struct irq_work *work)
 {
 	struct shared_lease *lease = container_of(work, struct shared_lease, work);
+
+	lease_close(lease->sh->rb);
+}
+
+/* Another CPU has asked; an interrupt */
+static void lease_is_asked(struct irq_work *work)
+{
+	struct shared_lease *lease = container_of(work, struct shared_lease, asked);
 
 	lease_close(lease->sh->rb);
 }
@@ -349,7 +405,9 @@ int lease_init(struct perf_output_shared *sh)
 		local_set(&lease->committed, LEASE_NONE);
 		lease->sh = sh;
 		lease->work = IRQ_WORK_INIT_LAZY(lease_tick);
+		init_irq_work(&lease->asked, lease_is_asked);
 	}
+	init_irq_work(&sh->ask_work, lease_ask);
 	return 0;
 }
 
@@ -357,13 +415,18 @@ int lease_init(struct perf_output_shared *sh)
  * lease_exit - free the leases of a buffer, which nobody writes to
  * @sh: state of a shared buffer
  *
- * Context: sleeps. Waits for the ticks that close leases.
+ * Context: sleeps. Waits for the ticks that close leases, and for requests to close them.
  */
 void lease_exit(struct perf_output_shared *sh)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu)
-		irq_work_sync(&per_cpu_ptr(sh->leases, cpu)->work);
+	irq_work_sync(&sh->ask_work);
+	for_each_possible_cpu(cpu) {
+		struct shared_lease *lease = per_cpu_ptr(sh->leases, cpu);
+
+		irq_work_sync(&lease->asked);
+		irq_work_sync(&lease->work);
+	}
 	free_percpu(sh->leases);
 }

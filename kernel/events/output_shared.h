@@ -38,6 +38,7 @@ struct shared_block {
  * @written: bytes of records that this CPU wrote in that tick, less the padding
  * @before: the same of the tick before
  * @work: closes it at the next tick
+ * @asked: closes it because other CPUs wait for what it hides
  * @sh: what it is a part of
  *
  * Others read @pos, to know whether there is a lease, and set @live and @room to 0. Only its
@@ -55,6 +56,7 @@ struct shared_lease {
 	unsigned int		before;
 	unsigned long		tick;
 	struct irq_work		work;
+	struct irq_work		asked;
 	struct perf_output_shared *sh;
 } ____cacheline_aligned_in_smp;
 
@@ -81,12 +83,14 @@ struct shared_lease {
  * @free_work: frees the buffer when @wakeup_work is done
  * @reserved: everything below is reserved or was written
  * @complete: everything below is committed, or passed; beginning of a block
+ * @asked: leases that begin below it were asked to close; beginning of a block
  * @events: samples since the last wakeup by attr.wakeup_events
  * @wakeup: the last multiple of the watermark that woke the reader
  * @wanted: end of the last sample for which the reader is to be woken
  * @woken: end of what was published when it was last woken for @wanted
  * @page_busy: a context writes to the counter part of the control page
  * @wakeup_work: wakes the readers that poll the buffer's events
+ * @ask_work: asks the leases below @asked to close
  * @blocks: the blocks
  *
  * Fields that are mostly read, fields that change with every record, fields that change with
@@ -114,10 +118,12 @@ struct perf_output_shared {
 	atomic_long_t		wakeup;
 	atomic_long_t		wanted;
 	atomic_long_t		woken;
+	unsigned long		asked;
 
 	atomic_long_t		events ____cacheline_aligned_in_smp;
 	atomic_t		page_busy;
 	struct irq_work		wakeup_work;
+	struct irq_work		ask_work;
 
 	struct shared_block	blocks[] ____cacheline_aligned_in_smp;
 };

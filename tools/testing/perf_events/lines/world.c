@@ -66,11 +66,19 @@ unsigned long *cpu_jiffies(void)
 	return &writers[machine_cpu()].ticks;
 }
 
-/* The reader isn't woken: it reads when there is enough. */
+/*
+ * The reader isn't woken: it reads when there is enough. Nor is anybody asked for a lease: all
+ * write on.
+ */
 void irq_work_queue(struct irq_work *work)
 {
 	if (work->lazy)
 		writers[machine_cpu()].work = work;
+}
+
+void irq_work_queue_on(struct irq_work *work, int cpu)
+{
+	abort();
 }
 
 void irq_work_sync(struct irq_work *work)

@@ -204,12 +204,18 @@ static void close_and_write(void)
 	write_some();
 }
 
+static void close_as_asked(void)
+{
+	irq_work_queue_on(&this_cpu_ptr(buffer->shared->leases)->asked, this_cpu->id);
+}
+
 static const struct {
 	const char	*what;
 	void		(*event)(void);
 } events[] = {
 	{ "a tick", close_by_tick },
 	{ "a flush", close_by_flush },
+	{ "a request of another CPU", close_as_asked },
 	{ "a record", write_record },
 	{ "a record without room", close_by_large },
 	{ "records that need new leases", write_some },
@@ -445,6 +451,114 @@ static void test_leases_beside_flush(void)
 	end();
 }
 
+static void be_other(int id)
+{
+	cpu_leave();
+	cpu_enter(id);
+}
+
+/* Write until so much isn't published, or as good as; nobody reads. */
+static void write_hidden(unsigned long bytes)
+{
+	struct perf_output_shared *sh = buffer->shared;
+
+	this_cpu->span = 4;
+	while (atomic_long_read(&sh->reserved) - atomic_long_read(&sh->complete) < bytes)
+		write_record();
+}
+
+/*
+ * A CPU that writes no more keeps its lease until its tick. Others see that too much isn't
+ * published, and ask it once, so that the reader is woken before the buffer is full.
+ */
+static void test_hidden(void)
+{
+	unsigned long limit = SIZE / 4 + SIZE / 64, lease;
+	bool ok;
+
+	begin(false);
+	lease = buffer->shared->lease_max;
+	ok = warm_up() && published() < SIZE / 8;
+	works_sent = 0;
+	asks = 0;
+	be_other(2);
+	write_hidden(limit - lease);
+	ok &= !asks;
+	while (this_cpu->end < limit + SIZE / 8)
+		write_record();
+	ok &= asks == 1 && works_sent == 1;
+	while (this_cpu->end < SIZE - SIZE / 16)
+		write_record();
+	ok &= published() > SIZE / 2 && wakeups == 1;
+	tap_result(ok && asks == 1 && works_sent == 1 && !this_cpu->lost[0],
+		   "a lease that hides a quarter of the buffer is closed, and the reader woken");
+	tick_all();
+	read_all(&reader);
+	tap_result(!reader.error && !writer_error &&
+		   reader.samples == cpus[0].attempts[0] + cpus[2].attempts[0],
+		   "and all is in order: %s", reader.error ?: "no record is missing");
+	end();
+}
+
+/* Who writes on closes its lease by itself. */
+static void test_not_hidden(void)
+{
+	bool ok;
+
+	begin(false);
+	ok = warm_up();
+	be_other(2);
+	ok &= warm_up();
+	works_sent = 0;
+	for (int i = 0; i < 20000; i++) {
+		be_other(i % 2 * 2);
+		write_record();
+		if (i % 100 == 0)
+			read_all(&reader);
+	}
+	tap_result(ok && !works_sent && reader.leases > 4, "CPUs that write on aren't asked");
+	end();
+}
+
+/* If it is a record that hides the rest, there is nobody to ask; nor where there are no leases. */
+static void test_hidden_by_record(int pages, unsigned int expected, const char *what)
+{
+	struct perf_output_handle handle;
+	unsigned int before;
+
+	buffer_new(pages, false, false, true);
+	tick_stopped = false;
+	cpu_enter(0);
+	this_cpu->attempts[0]++;
+	write_begin(&handle, 32);
+	asks = 0;
+	be_other(2);
+	write_hidden(pages * PAGE_SIZE - pages * PAGE_SIZE / 16);
+	before = asks;
+	be_other(0);
+	write_body(&handle, 0, 1, 32);
+	tap_result(before == expected && published() > pages * PAGE_SIZE / 2,
+		   "if a record hides the rest %s: %u", what, before);
+	end();
+}
+
+/* An overwritten buffer wakes nobody, and others pass a lease. */
+static void test_hidden_overwritten(void)
+{
+	bool ok;
+
+	buffer_new(PAGES, true, true, true);
+	tick_stopped = false;
+	cpu_enter(0);
+	ok = warm_up();
+	asks = 0;
+	be_other(2);
+	while (this_cpu->end < 2 * SIZE)
+		write_record();
+	tap_result(ok && !asks, "in overwrite mode nobody is asked");
+	end();
+}
+
 /* The tick that would close the lease doesn't come any more. */
 static void test_free_with_lease(void)
 {
@@ -582,6 +696,11 @@ void lease_tests(void)
 	test_interrupted(true);
 	test_pause_anywhere();
 	test_flush_at_tick();
+	test_hidden();
+	test_not_hidden();
+	test_hidden_by_record(PAGES, 1, "CPUs are asked once");
+	test_hidden_by_record(4, 0, "in a buffer without leases, nobody is asked");
+	test_hidden_overwritten();
 	test_flush();
 	test_flush_again();
 	test_leases_beside_flush();

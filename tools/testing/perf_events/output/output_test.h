@@ -32,6 +32,7 @@
  * @end: highest position that it has reserved
  * @entered: a thread is this CPU
  * @ticking: its irq_work for the next tick, or NULL
+ * @sent: irq_work that another CPU has sent, or NULL
  * @call: what another CPU calls here, with @info, or NULL
  */
 struct cpu {
@@ -49,6 +50,7 @@ struct cpu {
 	unsigned long		end;
 	int			entered;
 	struct irq_work		*ticking;
+	struct irq_work		*sent;
 	void			(*call)(void *info);
 	void			*info;
 };
@@ -87,6 +89,8 @@ extern unsigned long wakeups;	/* of the reader */
 extern unsigned long woken_at;	/* published position at the last wake-up */
 extern bool wakeups_wait;	/* irq_work is deferred until irq_work_sync() */
 extern unsigned int cpus_asked;	/* by on_each_cpu_cond() */
+extern unsigned int works_sent;	/* by irq_work_queue_on() */
+extern unsigned int asks;	/* runs of perf_output_shared::ask_work */
 
 extern bool tick_stopped;	/* the CPUs are idle, so there are no leases */
 extern unsigned long jiffies;

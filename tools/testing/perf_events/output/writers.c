@@ -14,6 +14,7 @@ unsigned long wakeups, woken_at;
 bool wakeups_wait;
 unsigned int allocation_fails;
 unsigned int cpus_asked;
+unsigned int works_sent, asks;
 long allocated;
 __thread int preempt_count;
 bool tick_stopped = true;
@@ -45,6 +46,15 @@ int current_cpu(void)
 	return this_cpu ? this_cpu->id : 0;
 }
 
+/* Run the irq_work that another CPU has sent. */
+static void take_sent(struct cpu *cpu)
+{
+	struct irq_work *work = __atomic_exchange_n(&cpu->sent, NULL, __ATOMIC_ACQUIRE);
+
+	if (work)
+		work->func(work);
+}
+
 /* This CPU's tick. */
 void tick(void)
 {
@@ -53,6 +63,7 @@ void tick(void)
 	__atomic_fetch_add(&jiffies, 1, __ATOMIC_RELAXED);
 	if (work)
 		work->func(work);
+	take_sent(this_cpu);
 }
 
 /* Run what another CPU has sent. */
@@ -160,21 +171,46 @@ static void wake_readers(struct irq_work *work)
 		work->func(work);
 }
 
-void irq_work_queue(struct irq_work *work)
+static bool is_ask(const struct irq_work *work)
 {
-	if (work->lazy)
-		__atomic_store_n(&this_cpu->ticking, work, __ATOMIC_RELAXED);
-	else
-		wake_readers(work);
+	return buffer && buffer->shared && work == &buffer->shared->ask_work;
 }
 
-/* Waiting for a tick: it comes now. */
+void irq_work_queue(struct irq_work *work)
+{
+	if (work->lazy) {
+		__atomic_store_n(&this_cpu->ticking, work, __ATOMIC_RELAXED);
+	} else if (is_ask(work)) {
+		__atomic_fetch_add(&asks, 1, __ATOMIC_RELAXED);
+		work->func(work);
+	} else {
+		wake_readers(work);
+	}
+}
+
+/* Each CPU has one work that others send. */
+void irq_work_queue_on(struct irq_work *work, int id)
+{
+	struct cpu *cpu = &cpus[id], *was;
+
+	__atomic_fetch_add(&works_sent, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&cpu->sent, work, __ATOMIC_RELEASE);
+	if (cpu == this_cpu) {
+		take_sent(cpu);
+	} else if (be_cpu(cpu, &was)) {
+		take_sent(cpu);
+		be_again(was);
+	}
+}
+
+/* Waiting for a tick, or for what was sent: it comes now. */
 static void wait_for_tick(struct irq_work *work)
 {
 	struct cpu *was;
 
 	for (int i = 0; i < CPUS; i++) {
-		if (__atomic_load_n(&cpus[i].ticking, __ATOMIC_RELAXED) != work)
+		if (__atomic_load_n(&cpus[i].ticking, __ATOMIC_RELAXED) != work &&
+		    __atomic_load_n(&cpus[i].sent, __ATOMIC_RELAXED) != work)
 			continue;
 		while (!be_cpu(&cpus[i], &was))
 			sched_yield();
@@ -185,9 +221,8 @@ static void wait_for_tick(struct irq_work *work)
 
 void irq_work_sync(struct irq_work *work)
 {
-	if (work->lazy)
-		wait_for_tick(work);
-	else if (wakeups_wait)
+	wait_for_tick(work);
+	if (!work->lazy && wakeups_wait && work == &buffer->shared->wakeup_work)
 		work->func(work);
 }
 
@@ -218,6 +253,8 @@ void access_step(void)
 
 	if (cpu && cpu->step)
 		cpu->step();
+	if (cpu && __atomic_load_n(&cpu->sent, __ATOMIC_RELAXED))
+		take_sent(cpu);
 	if (cpu && __atomic_load_n(&cpu->call, __ATOMIC_RELAXED))
 		take_call(cpu);
 	if (!cpu || !cpu->rate)

@@ -52,13 +52,21 @@ static struct {
 /* A lazy irq_work costs its CPU an exchange until the next tick, and one more if it is new. */
 void irq_work_queue(struct irq_work *work)
 {
-	/* Somebody would be woken. */
+	/* Somebody would be woken, or asked for a lease: here all write until the end. */
 	if (!work->lazy) {
 		WRITE_ONCE(work->func, NULL);
 		return;
 	}
 	if (!__atomic_exchange_n(&work->pending, 1, __ATOMIC_SEQ_CST))
 		work->next = __atomic_exchange_n(&lazy_work, work, __ATOMIC_SEQ_CST);
+}
+
+/* What would ask has no function any more. */
+void irq_work_queue_on(struct irq_work *work, int cpu)
+{
+	(void)work;
+	(void)cpu;
+	abort();
 }
 
 /* All CPUs have left, and ran theirs. */

@@ -15,6 +15,7 @@ struct irq_work {
 
 /* The test's. */
 void irq_work_queue(struct irq_work *work);
+void irq_work_queue_on(struct irq_work *work, int cpu);
 void irq_work_sync(struct irq_work *work);
 
 #endif

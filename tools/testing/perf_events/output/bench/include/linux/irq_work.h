@@ -18,6 +18,7 @@ struct irq_work {
 #define init_irq_work(work, function)	((work)->func = (function))
 
 void irq_work_queue(struct irq_work *work);
+void irq_work_queue_on(struct irq_work *work, int cpu);
 void irq_work_sync(struct irq_work *work);
 
 #endif
