@@ -576,6 +576,26 @@ static void test_free_with_lease(void)
 	tap_result(ok && !cpus[0].ticking, "a buffer is freed with a lease");
 }
 
+/* Requests for leases are on their way, on the CPU that asks and on one that is asked. */
+static void test_free_while_asked(void)
+{
+	bool ok;
+
+	begin(false);
+	ok = warm_up();
+	cpus[1].entered = 1;
+	irq_work_queue_on(&per_cpu_ptr(buffer->shared->leases, 1)->asked, 1);
+	cpus[1].entered = 0;
+	be_other(2);
+	wakeups_wait = true;
+	asks = 0;
+	write_hidden(SIZE / 2);
+	ok &= !asks && cpus[1].sent;
+	end();
+	wakeups_wait = false;
+	tap_result(ok && asks == 1 && !cpus[1].sent, "a buffer is freed while CPUs are asked");
+}
+
 /* What a CPU has written in this tick, by its leases' count */
 static unsigned int counted(void)
 {
@@ -714,5 +734,6 @@ void lease_tests(void)
 	test_padding(write_and_flush_often, 0, "if the reader looks after each record");
 	test_padding(write_pairs, 5, "between large records");
 	test_free_with_lease();
+	test_free_while_asked();
 	test_end_of_block();
 }

@@ -171,18 +171,27 @@ static void wake_readers(struct irq_work *work)
 		work->func(work);
 }
 
+static struct irq_work *waiting_ask;
+
 static bool is_ask(const struct irq_work *work)
 {
 	return buffer && buffer->shared && work == &buffer->shared->ask_work;
+}
+
+static void ask(struct irq_work *work)
+{
+	__atomic_fetch_add(&asks, 1, __ATOMIC_RELAXED);
+	work->func(work);
 }
 
 void irq_work_queue(struct irq_work *work)
 {
 	if (work->lazy) {
 		__atomic_store_n(&this_cpu->ticking, work, __ATOMIC_RELAXED);
+	} else if (is_ask(work) && wakeups_wait) {
+		waiting_ask = work;
 	} else if (is_ask(work)) {
-		__atomic_fetch_add(&asks, 1, __ATOMIC_RELAXED);
-		work->func(work);
+		ask(work);
 	} else {
 		wake_readers(work);
 	}
@@ -222,6 +231,10 @@ static void wait_for_tick(struct irq_work *work)
 void irq_work_sync(struct irq_work *work)
 {
 	wait_for_tick(work);
+	if (work == waiting_ask) {
+		waiting_ask = NULL;
+		ask(work);
+	}
 	if (!work->lazy && wakeups_wait && work == &buffer->shared->wakeup_work)
 		work->func(work);
 }
