@@ -12,8 +12,7 @@
  *
  * What a lease holds is published when it is closed: when a record doesn't fit, at the
  * next tick, when others wait for it, or by perf_output_flush_shared() on any CPU. The rest
- * becomes a LOST_SAMPLES
- * record that reports no loss, with the time of the first record.
+ * becomes a LOST_SAMPLES record that reports no loss, with the time of the first record.
  *
  * The contexts of a CPU nest: each of them sees those that it interrupts at some line, and
  * none of those that interrupt it in the middle.
