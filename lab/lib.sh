@@ -126,7 +126,7 @@ keep() {
 # that failed is in the result. A title without a verdict is that of subtests. perf prints "Skip
 # (why)".
 perf_test_to_tap() {
-	local line title='' inside='' number=0 said=()
+	local line title='' inside='' number=0 text=()
 	local titled='^ *([0-9.]+: .*[^ ]) *:( (Ok|Skip|FAILED!).*)?$'
 	local verdict=': (Ok|Skip|FAILED!)(.*)$'
 
@@ -135,13 +135,13 @@ perf_test_to_tap() {
 			number=0 inside='' title=''
 			printf '%s\n' "$line"
 		elif [[ $line == 'Bail out!'* || $line == 'not ok '* ]]; then
-			printf '%s\n' ${said[@]+"${said[@]}"} "$line"
+			printf '%s\n' ${text[@]+"${text[@]}"} "$line"
 		elif [[ $line == '--- start ---' ]]; then
-			inside=1 said=()
+			inside=1 text=()
 		elif [[ $line == '---- end'* ]]; then
 			inside=
 		elif [[ $inside ]]; then
-			said+=("# $line")
+			text+=("# $line")
 		else
 			[[ ! $line =~ $titled ]] || title=${BASH_REMATCH[1]}
 			[[ $title && $line =~ $verdict ]] || continue
@@ -149,9 +149,9 @@ perf_test_to_tap() {
 			case ${BASH_REMATCH[1]} in
 			Ok) printf 'ok %d %s\n' "$number" "$title" ;;
 			Skip) printf 'ok %d %s # SKIP%s\n' "$number" "$title" "${BASH_REMATCH[2]}" ;;
-			*) printf '%s\n' ${said[@]+"${said[@]}"} "not ok $number $title" ;;
+			*) printf '%s\n' ${text[@]+"${text[@]}"} "not ok $number $title" ;;
 			esac
-			title='' said=()
+			title='' text=()
 		fi
 	done
 	printf '1..%d\n' "$number"
