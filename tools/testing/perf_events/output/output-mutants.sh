@@ -109,11 +109,11 @@ try "opens leases where a flush bars them" \
 try "fills a lease below what was written outside it" \
 	'/^static noinline bool shared_reserve_anew/,/^}/s/lease_close(rb);//'
 try "commits to whatever lease there is" \
-	's/start - READ_ONCE(lease->start) >= READ_ONCE(lease->live)/0/'
+	'/^static .* lease_commit/,/^}/s/ || !lease_holds(lease, start)//'
 try "leaves a lease open at the tick" \
 	's/irq_work_queue(&lease->work);//'
 try "leases to CPUs that write little" \
-	's/max(written, before) \/ 4/max(written, before) * 64/'
+	's/min(most \/ 4/min(most * 64/'
 try "leases to idle CPUs, whose tick may be stopped" \
 	's/return !is_idle_task(current) \&\& /return /'
 try "leases to CPUs that run tasks without a tick" \
@@ -129,7 +129,7 @@ try "leaves the end of the padding where it was in a backward buffer" \
 try "fills a lease up to its end" \
 	's/start + size - sizeof(struct shared_padding) - lease->id_size/start + size/'
 try "leases although a reader wants each sample" \
-	's/ || READ_ONCE(sh->no_leases) / || 0 /'
+	's/ \&\& !READ_ONCE(sh->no_leases) / /'
 try "leaves a lease open although a reader wants each sample" \
 	'/^static .* shared_end_in_lease/,/^}/s/lease_close(rb);//'
 try "does not publish before a pause" \

@@ -186,15 +186,14 @@ static void ask(struct irq_work *work)
 
 void irq_work_queue(struct irq_work *work)
 {
-	if (work->lazy) {
+	if (work->lazy)
 		__atomic_store_n(&this_cpu->ticking, work, __ATOMIC_RELAXED);
-	} else if (is_ask(work) && wakeups_wait) {
-		waiting_ask = work;
-	} else if (is_ask(work)) {
-		ask(work);
-	} else {
+	else if (!is_ask(work))
 		wake_readers(work);
-	}
+	else if (wakeups_wait)
+		waiting_ask = work;
+	else
+		ask(work);
 }
 
 /* Each CPU has one work that others send. */
