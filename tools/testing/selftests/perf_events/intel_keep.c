@@ -346,8 +346,8 @@ static int nr_messages(int log, const char *text)
 }
 
 /*
- * The trace of a discarded window ends with an error of the hardware. That isn't forgotten:
- * the next resume reports it, and the trace goes on.
+ * The trace of a discarded window ends with an error of the hardware. That isn't forgotten: the
+ * next resume reports it, or a switch of the task before, and the trace goes on.
  */
 TEST_F(keep, error_in_a_discarded_window)
 {
@@ -369,8 +369,6 @@ TEST_F(keep, error_in_a_discarded_window)
 		if (i == ROUNDS / 2)
 			ASSERT_EQ(model_output_error(), 0);
 		window(_metadata, k, FOREVER, 50 + 17 * i);
-		if (i == ROUNDS / 2)
-			EXPECT_EQ(nr_messages(log, "ToPA ERROR"), 0);
 		window(_metadata, k, ALWAYS, 50 + 17 * i);
 	}
 	disable_and_read(_metadata, gated);
