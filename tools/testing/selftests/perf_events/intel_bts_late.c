@@ -3,8 +3,8 @@
  * An interrupt of Intel BTS that comes after its data was taken: ->stop() handed it over, or
  * a window was discarded. Nothing in the DS area or in GLOBAL_STATUS shows then whose the NMI is.
  *
- * The model holds the interrupt back. A tracepoint tells whether perf has claimed an NMI, and
- * whose other NMIs are is known: the test's.
+ * The model holds the interrupt back. A tracepoint shows whether perf has claimed an NMI. All
+ * other NMIs are the test's.
  *
  * Expected: perf claims the interrupt when it comes, however late, and no other NMI, before or
  * after. A driver that doesn't claim it leaves an unknown NMI; one that claims another hides it
@@ -19,7 +19,8 @@
 #include "aux_keep.h"
 #include "intel_test.h"
 
-#define ROUNDS_LATE	3
+#define HITS	3
+#define TRIES	100
 #define MANY	520	/* branches: requests an interrupt after 512 records, of 682 */
 #define FEW	11
 
@@ -101,18 +102,23 @@ static bool claims_other(struct __test_metadata *_metadata, struct _test_data_la
 	return perf_count(self->claims) != before;
 }
 
-/* Claimed: the interrupt that was held back, once. Without one, none. */
-static void expect_late(struct __test_metadata *_metadata, struct _test_data_late *self,
-			unsigned int interrupts)
+/*
+ * Is the interrupt claimed that was held back? On a busy machine there may be none: a switch of
+ * the task hands the data over before it is enough.
+ */
+static bool claims_late(struct __test_metadata *_metadata, struct _test_data_late *self)
 {
-	__u64 before;
+	__u64 before, claims;
 
 	EXPECT_FALSE(claims_other(_metadata, self));
 	before = perf_count(self->claims);
 	hold_back(_metadata, false);
-	EXPECT_EQ(perf_count(self->claims) - before, interrupts);
+	claims = perf_count(self->claims) - before;
+	EXPECT_LE(claims, 1);
 	EXPECT_FALSE(claims_other(_metadata, self));
 	hold_back(_metadata, true);
+
+	return claims;
 }
 
 /* Leaves a late interrupt behind if the branches are many. */
@@ -125,23 +131,30 @@ static void trace_and_stop(struct __test_metadata *_metadata, struct _test_data_
 	ASSERT_EQ(aux_group_disable(&self->gated.group), 0);
 }
 
-TEST_F(late, stopped)
+/* Until the interrupt, which comes @us after the stop, was claimed so many times */
+static void stop_and_claim(struct __test_metadata *_metadata, struct _test_data_late *self,
+			   int hits, unsigned int us)
 {
-	int i;
+	int tries;
 
-	for (i = 0; i < ROUNDS_LATE; i++) {
+	for (tries = 0; hits; tries++) {
+		ASSERT_LT(tries, TRIES);
 		trace_and_stop(_metadata, self, MANY);
-		expect_late(_metadata, self, 1);
+		usleep(us);
+		hits -= claims_late(_metadata, self);
 		read_trace(_metadata, &self->gated);
 	}
+}
+
+TEST_F(late, stopped)
+{
+	stop_and_claim(_metadata, self, HITS, 0);
 }
 
 /* A virtual CPU may lose its time before the interrupt comes. */
 TEST_F(late, much_later)
 {
-	trace_and_stop(_metadata, self, MANY);
-	usleep(300000);
-	expect_late(_metadata, self, 1);
+	stop_and_claim(_metadata, self, 1, 300000);
 }
 
 TEST_F(late, nothing_requested)
@@ -149,12 +162,10 @@ TEST_F(late, nothing_requested)
 	int i;
 
 	/* The next part of the area is empty then. */
-	trace_and_stop(_metadata, self, MANY);
-	expect_late(_metadata, self, 1);
-	read_trace(_metadata, &self->gated);
+	stop_and_claim(_metadata, self, 1, 0);
 	for (i = 0; i < 10; i++) {
 		trace_and_stop(_metadata, self, FEW);
-		expect_late(_metadata, self, 0);
+		EXPECT_FALSE(claims_late(_metadata, self));
 		read_trace(_metadata, &self->gated);
 	}
 }
@@ -162,14 +173,16 @@ TEST_F(late, nothing_requested)
 /* The interrupt itself hands over the data that is behind the threshold. */
 TEST_F(late, in_time)
 {
-	int i;
+	int hits, tries;
 
 	hold_back(_metadata, false);
-	for (i = 0; i < ROUNDS_LATE; i++) {
+	for (hits = 0, tries = 0; hits < HITS; tries++) {
 		__u64 before = perf_count(self->claims);
 
+		ASSERT_LT(tries, TRIES)
+			TH_LOG("%d interrupts", hits);
 		trace_and_stop(_metadata, self, MANY);
-		EXPECT_GT(perf_count(self->claims), before);
+		hits += perf_count(self->claims) > before;
 		EXPECT_FALSE(claims_other(_metadata, self));
 		read_trace(_metadata, &self->gated);
 	}
@@ -187,18 +200,20 @@ static __u64 discarded(struct __test_metadata *_metadata, struct _test_data_late
 /* The event goes on: its threshold has been passed, and then no more. */
 TEST_F(late, discarded)
 {
-	int i;
+	int hits, tries;
 
 	ASSERT_EQ(keep_longer(self->gated.group.aux, FOREVER), 0);
 	enable_group(_metadata, &self->gated);
-	for (i = 0; i < ROUNDS_LATE; i++) {
+	for (hits = 0, tries = 0; hits < HITS; tries++) {
 		__u64 before = discarded(_metadata, self);
 
+		ASSERT_LT(tries, TRIES)
+			TH_LOG("claimed %d times", hits);
 		gate(true);
 		branches(MANY);
 		gate(false);
-		EXPECT_GT(discarded(_metadata, self), before);
-		expect_late(_metadata, self, 1);
+		if (claims_late(_metadata, self) && discarded(_metadata, self) > before)
+			hits++;
 		read_trace(_metadata, &self->gated);
 	}
 }
