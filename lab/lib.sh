@@ -90,6 +90,15 @@ splat_pattern+='rcu: INFO:|UBSAN:|ODEBUG:|refcount_t:|list_(add|del) corruption|
 splat_pattern+='DEBUG_LOCKS_WARN_ON|unregister_netdevice:|kmemleak:|stack segment:|'
 splat_pattern+='double fault|kobject.*tried to init|.*detected stall)'
 
+# kind_of PROGRAM - the kind of machine that a kselftest wants
+kind_of() {
+	case $1 in
+	intel_* | aux_pt_* | aux_bts_* | output_redirect) echo model ;;
+	output_*) echo smp ;;
+	*) echo plain ;;
+	esac
+}
+
 # run_again ARG... - lab/run ARG..., its output as it comes. The known fault of
 # QEMU's TCG (90) is no result: then a line says that what is above doesn't count, and
 # it runs again with one thread for all CPUs, twice at most.
