@@ -214,10 +214,10 @@ static bool lease_open(struct perf_buffer *rb, struct perf_event *event,
 	/*
 	 * Either this sees a flush or a pause, or those see LEASE_BUSY: D lies between both
 	 * here, a barrier in lease_close_all(). In overwrite mode either this sees that others
-	 * passed the lease, or they see ->start.
+	 * passed the lease, or who covers it sees ->start, and its stores come after these.
 	 */
 	if (rb->overwrite)
-		smp_mb();	/* with overwrite_pass() */
+		smp_mb();	/* with overwrite_end_leases() */
 	if (lease_is_barred(sh, start) || overwrite_is_passed(rb, start) ||
 	    local_cmpxchg(&lease->pos, LEASE_BUSY, start) != LEASE_BUSY) {
 		local_set(&lease->committed, LEASE_NONE);

@@ -23,9 +23,9 @@
  *     does so from a block that is yet to be passed, too, as that looks the same.
  *
  * A record is covered when others have reserved the next lap of its place. If that happens
- * before it ends, it is lost, and its writer counts it. A lease in a passed block gets no
- * further records: what it holds is as old as what others have overwritten. While a writer is
- * held up, its block stops publication once a lap, until the buffer is full again.
+ * before it ends, it is lost, and its writer counts it. A lease that is covered gets no further
+ * records. While a writer is held up, its block stops publication once a lap, until the buffer
+ * is full again.
  *
  * Gaps are as large as a record can be at most. While writers are held up in more blocks than
  * that, one after the other, the records of others are lost: in four of 16 kB, in buffers from
@@ -42,20 +42,27 @@
 #define GAP_MAX		65528UL
 
 /*
- * The leases in the block take no more records, and those in flight commit themselves. If a CPU
- * has another lease by now, that one ends early, or all its records commit themselves.
+ * The leases in the last lap of what is about to be covered take no more records, and those in
+ * flight commit themselves. If a CPU has another lease by now, that one ends early, or all its
+ * records commit themselves.
+ *
+ * It has to be here, not where the block is passed: a lease that begins just then can be
+ * covered at once. One that isn't seen here has yet to see that it is passed.
  */
-static void overwrite_end_leases(struct perf_output_shared *sh, unsigned long block)
+static void overwrite_end_leases(struct perf_output_shared *sh, unsigned long head,
+				 unsigned int size)
 {
+	unsigned long begin = head - sh->size;
 	struct shared_lease *lease;
 	int cpu;
 
 	if (!sh->lease_max)
 		return;
 
+	smp_mb();	/* ->complete was loaded before: with lease_open() */
 	for_each_possible_cpu(cpu) {
 		lease = per_cpu_ptr(sh->leases, cpu);
-		if (shared_block_start(sh, READ_ONCE(lease->start)) != block)
+		if (READ_ONCE(lease->start) - begin >= size)
 			continue;
 		WRITE_ONCE(lease->room, 0);
 		WRITE_ONCE(lease->live, 0);
@@ -68,9 +75,7 @@ static long overwrite_committed(struct perf_output_shared *sh, unsigned long sta
 }
 
 /*
- * Make room in a full buffer: help to publish the oldest block, or pass it. Its leases end before
- * that: else a CPU would fill one that others cover already. A lease that begins meanwhile sees
- * that it is passed, or is seen after the cmpxchg, a full barrier: with lease_open().
+ * Make room in a full buffer: help to publish the oldest block, or pass it.
  *
  * The value of @head may be stale. If there is room for a record of @size at all, the oldest block
  * lies below that of @head, so what is passed was reserved.
@@ -89,9 +94,7 @@ static void overwrite_pass(struct perf_buffer *rb, unsigned long head, unsigned 
 		return;
 	}
 
-	overwrite_end_leases(sh, oldest);
-	if (atomic_long_try_cmpxchg(&sh->complete, &old, oldest + sh->block_size))
-		overwrite_end_leases(sh, oldest);
+	atomic_long_try_cmpxchg(&sh->complete, &old, oldest + sh->block_size);
 }
 
 /*
@@ -138,6 +141,7 @@ static void overwrite_write_gap(struct perf_buffer *rb, struct perf_event *event
 	unsigned int id_size = shared_id_size(event);
 	long old = head;
 
+	overwrite_end_leases(sh, head, size);
 	if (!atomic_long_try_cmpxchg(&sh->reserved, &old, head + size))	/* D */
 		return;
 

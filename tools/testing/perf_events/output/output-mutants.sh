@@ -143,11 +143,13 @@ try "does not say where a block ends that a lease ends" \
 
 try "does not pass a writer that is held up, in overwrite mode" \
 	'/^static void overwrite_pass/,/^}/s/if ((long)(head - oldest) < 0/if (1/'
-try "passes a lease before it ends" \
-	's/^\toverwrite_end_leases(sh, oldest);//'
-try "lets a passed lease take records" \
+try "covers a lease before it ends" \
+	's/^\toverwrite_end_leases(sh, head, size);/\toverwrite_end_leases(sh, head, 0);/'
+try "ends the lease in the place of a gap, not those that it covers" \
+	's/unsigned long begin = head - sh->size;/unsigned long begin = head;/'
+try "lets a covered lease take records" \
 	's/WRITE_ONCE(lease->room, 0);//'
-try "does not count a record of a passed lease as lost" \
+try "does not count a record of a covered lease as lost" \
 	's/WRITE_ONCE(lease->live, 0);//'
 try "opens a lease that was passed meanwhile" \
 	'/^static bool lease_open/,/^}/s/|| overwrite_is_passed(rb, start)//'

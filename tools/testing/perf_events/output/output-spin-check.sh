@@ -66,7 +66,13 @@ expect correct "overwrite mode: a CPU is held up, and another one passes it" \
 	output_overwrite
 expect correct "overwrite mode: the same, with an NMI" \
 	output_overwrite -DNMIS=1 -DWORDS=16
+expect correct "overwrite mode: others cover the lease of a CPU" \
+	output_lease_covered
+expect correct "overwrite mode: the same, and two records in the lease" \
+	output_lease_covered -DTASK=2 -DLAST=4
 if [ "${1-}" = --deep ]; then
+	expect correct "overwrite mode: others cover the lease of a CPU with an NMI" \
+		output_lease_covered -DNMIS=1
 	expect correct "overwrite mode: a CPU is held up twice" \
 		output_overwrite -DHELD=2 -DWORDS=28
 fi
@@ -78,6 +84,18 @@ done <<-END_OF_MUTANTS
 	NO_MARGIN leaves no room for the beginning of a gap
 	ONE_BLOCK skips one held-up block, and not the one behind it
 	ROOM_IS_STALE passes a block although there is room
+END_OF_MUTANTS
+
+while read -r mutant options what; do
+	# shellcheck disable=SC2086 # several options
+	expect refuted "mutant: $what" output_lease_covered -DMUTANT_"$mutant" ${options//,/ }
+done <<-END_OF_MUTANTS
+	KEEPS_LEASE -DTASK=1 covers a lease that goes on
+	ENDS_PASSED -DTASK=1 ends a lease when it is passed, not when it is covered
+	KEEPS_ROOM -DTASK=2 lets a covered lease take records
+	KEEPS_LIVE -DTASK=1 does not count a record of a covered lease as lost
+	PASSED_UNSEEN -DTASK=1 looks whether a lease was passed before others can see it
+	COUNTS_NONE -DTASK=1 does not count a record as lost whose lease is covered just then
 END_OF_MUTANTS
 
 expect refuted "lock of one CPU, two buffers" owner_lock

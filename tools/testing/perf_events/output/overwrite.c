@@ -641,27 +641,27 @@ static void write_laps_of_passer(void)
 
 static unsigned int filled;
 
-/* At the first access after others have passed the lease of CPU 1, that CPU writes. */
-static void fill_passed(void)
+/* At the first access after others have covered the lease of CPU 1, that CPU writes. */
+static void fill_covered(void)
 {
 	const struct shared_lease *lease = lease_of(1);
 	unsigned long end = lease->start + lease->size;
 	struct cpu *was = this_cpu;
 
-	if (!is_passed(lease->start))
+	if (!is_covered(lease->start))
 		return;
 
 	this_cpu->step = NULL;
 	this_cpu = &cpus[1];
 	write_record();
 	if (this_cpu->end <= end)
-		writer_error = "a record goes to a lease that is passed";
+		writer_error = "a record goes to a lease that is covered";
 	this_cpu = was;
 	filled++;
 }
 
-/* Passed leases take no records from the first moment on, or two would write there. */
-static void test_filled_when_passed(bool backward)
+/* Covered leases take no records from the first moment on: nobody would count them as lost. */
+static void test_filled_when_covered(bool backward)
 {
 	begin(8, backward);
 	tick_stopped = false;
@@ -670,13 +670,13 @@ static void test_filled_when_passed(bool backward)
 		while (!has_lease(1))
 			write_record();
 		this_cpu = &cpus[0];
-		this_cpu->step = fill_passed;
+		this_cpu->step = fill_covered;
 		fill(perf_data_size(buffer) + i * 8);
 		this_cpu->step = NULL;
 		tick_all();
 	}
 	tap_result(filled >= 50 && !writer_error,
-		   "overwrite, %s, a CPU fills its lease when it is passed: %s",
+		   "overwrite, %s, a CPU fills its lease when it is covered: %s",
 		   backward ? "backward" : "forward", writer_error ?: "it gets another place");
 	filled = 0;
 	end();
@@ -875,8 +875,8 @@ void overwrite_tests(void)
 		test_passed_lease(i & 1, i & 2);
 	test_passed_anywhere(false);
 	test_passed_anywhere(true);
-	test_filled_when_passed(false);
-	test_filled_when_passed(true);
+	test_filled_when_covered(false);
+	test_filled_when_covered(true);
 	test_ends_in_lease();
 	test_ends_in_renewed_lease();
 	test_held_up_passer();
