@@ -214,7 +214,8 @@ static bool lease_open(struct perf_buffer *rb, struct perf_event *event,
 	/*
 	 * Either this sees a flush or a pause, or those see LEASE_BUSY: D lies between both
 	 * here, a barrier in lease_close_all(). In overwrite mode either this sees that others
-	 * passed the lease, or who covers it sees ->start, and its stores come after these.
+	 * passed the lease, or who covers it sees ->start, and sets ->room and ->live to 0
+	 * after the stores above.
 	 */
 	if (rb->overwrite)
 		smp_mb();	/* with overwrite_end_leases() */

@@ -42,12 +42,13 @@
 #define GAP_MAX		65528UL
 
 /*
- * The leases in the last lap of what is about to be covered take no more records, and those in
- * flight commit themselves. If a CPU has another lease by now, that one ends early, or all its
- * records commit themselves.
+ * A gap of @size bytes at @head is about to cover what was written there a lap before. Leases
+ * there take no more records, and records in flight commit themselves. If a CPU has another lease
+ * by now, that one ends early, or all its records commit themselves.
  *
- * It has to be here, not where the block is passed: a lease that begins just then can be
- * covered at once. One that isn't seen here has yet to see that it is passed.
+ * An open lease holds its block, so nothing but a gap covers it. To end it when its block is
+ * passed is too early: a lease that opens just then can still be covered. A lease that isn't
+ * seen here isn't open yet, and its CPU will see that it was passed.
  */
 static void overwrite_end_leases(struct perf_output_shared *sh, unsigned long head,
 				 unsigned int size)
