@@ -180,11 +180,12 @@ remove_probes() {
 	done
 }
 
+# run_tests FILE... - the tests in these scripts
 run_tests() {
 	local -a names
 	local name what number=0 failed=0 start
 
-	mapfile -t names < <(grep -oE '^test_[a-z_]+\(\) \{ # .*' "$0" |
+	mapfile -t names < <(grep -ohE '^test_[a-z_]+\(\) \{ # .*' "$@" |
 		if [[ $wanted ]]; then grep -E "^test_($wanted)"; else grep -vE "^test_($left_out)_"; fi)
 	if ((!${#names[@]})); then
 		printf "Bail out! no test's name begins with '%s'\n" "$wanted"
