@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Test 'perf record --one-buffer': how the results of the probes are interpreted,
- * which CPUs events are opened on, how they are configured, when rounds end, and,
- * if the kernel has support, how many descriptors and buffers there are.
+ * which CPUs events are opened on, how they are configured, when rounds end, the size
+ * of the buffer, and, if the kernel has support, how many descriptors and buffers there
+ * are.
  */
 #include <errno.h>
 #include <limits.h>
@@ -12,6 +13,7 @@
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
 #include <linux/time64.h>
+#include <internal/lib.h>
 #include <internal/mmap.h>
 #include <perf/cpumap.h>
 #include <perf/mmap.h>
@@ -193,6 +195,36 @@ static int test__excluded(struct test_suite *t __maybe_unused, int subtest __may
 	return TEST_OK;
 }
 
+/* In kB, on machines where a user may lock 512 for each CPU */
+static unsigned int default_kb(unsigned int possible_cpus, unsigned int online_cpus)
+{
+	return one_buffer__default_pages(512 * 1024 / page_size, possible_cpus, online_cpus) *
+	       (page_size / 1024);
+}
+
+static int test__default_size(struct test_suite *t __maybe_unused, int subtest __maybe_unused)
+{
+	struct record_opts opts = default_opts();
+
+	TEST_ASSERT_EQUAL("one CPU", default_kb(1, 1), 512);
+	TEST_ASSERT_EQUAL("enough for all", default_kb(32, 32), 512);
+	TEST_ASSERT_EQUAL("a power of two", default_kb(33, 33), 1024);
+	TEST_ASSERT_EQUAL("many CPUs", default_kb(1024, 1024), 16384);
+	TEST_ASSERT_EQUAL("most CPUs are offline", default_kb(256, 2), 512);
+	TEST_ASSERT_EQUAL("a part is offline", default_kb(256, 13), 2048);
+
+	opts.target.one_buffer = true;
+	TEST_ASSERT_EQUAL("prepare", prepare(&opts), 0);
+	TEST_ASSERT_EQUAL("what is given is taken", opts.mmap_pages, 1);
+	if (!opts.target.one_buffer)
+		return TEST_SKIP;
+	opts.mmap_pages = UINT_MAX;
+	TEST_ASSERT_EQUAL("prepare", prepare(&opts), 0);
+	TEST_ASSERT_VAL("no size is given", opts.mmap_pages >= perf_event_mlock_kb_in_pages() &&
+			opts.mmap_pages != UINT_MAX);
+	return TEST_OK;
+}
+
 static int open_evlist(struct evlist *evlist, unsigned int pages, struct buffer_use *use)
 {
 	struct evsel *evsel;
@@ -333,6 +365,7 @@ static struct test_case tests__one_buffer[] = {
 	TEST_CASE_REASON("one buffer: configuration of the events", config,
 			 "no kernel support"),
 	TEST_CASE("one buffer: excluded options", excluded),
+	TEST_CASE_REASON("one buffer: default size", default_size, "no kernel support"),
 	TEST_CASE_REASON("one buffer: descriptors and memory", use, "no kernel support"),
 	TEST_CASE_REASON("one buffer: records of a round", complete_rounds,
 			 "no kernel support, or each record is published at once"),

@@ -24,15 +24,19 @@
  */
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <unistd.h>
+#include <internal/lib.h>
 #include <internal/xyarray.h>
 #include <linux/kernel.h>
+#include <linux/log2.h>
 #include <linux/perf_event.h>
 #include <linux/time64.h>
 #include <api/fs/fs.h>
 
 #include "cloexec.h"
+#include "cpumap.h"
 #include "debug.h"
 #include "evlist.h"
 #include "evsel.h"
@@ -43,6 +47,9 @@
 #include "../perf.h"
 
 #define ROUND_NS	(100 * NSEC_PER_MSEC)
+
+/* What a CPU reserves at a time is an eighth of that: enough for several records */
+#define KB_PER_CPU	16
 
 /* ---- support of the kernel */
 
@@ -115,6 +122,18 @@ static int check_options(struct evlist *evlist, struct record_opts *opts)
 	return 0;
 }
 
+unsigned int one_buffer__default_pages(unsigned int usual, unsigned int possible_cpus,
+				       unsigned int online_cpus)
+{
+	unsigned int wanted = possible_cpus * (KB_PER_CPU * 1024 / page_size);
+	unsigned int allowed = usual * online_cpus / 2;
+
+	wanted = roundup_pow_of_two(max(wanted, 1u));
+	if (wanted > allowed)
+		wanted = rounddown_pow_of_two(max(allowed, 1u));
+	return max(usual, wanted);
+}
+
 int evlist__prepare_one_buffer(struct evlist *evlist, struct record_opts *opts)
 {
 	int err;
@@ -138,6 +157,10 @@ int evlist__prepare_one_buffer(struct evlist *evlist, struct record_opts *opts)
 	opts->sample_time = true;
 	opts->sample_time_set = true;
 	opts->sample_cpu = true;
+	if (opts->mmap_pages == UINT_MAX)
+		opts->mmap_pages = one_buffer__default_pages(perf_event_mlock_kb_in_pages(),
+							     cpu__max_cpu().cpu,
+							     sysconf(_SC_NPROCESSORS_ONLN));
 	return 0;
 }
 

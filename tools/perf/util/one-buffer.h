@@ -45,6 +45,14 @@ enum one_buffer_support one_buffer__probe_result(int shared, int alone);
 enum one_buffer_support one_buffer__kernel_support(void);
 
 /*
+ * The size without -m: @usual pages, that is what a user may lock for each CPU, or more on
+ * machines where that isn't enough for @possible_cpus. No more than half of what a user may
+ * lock for @online_cpus. A power of two.
+ */
+unsigned int one_buffer__default_pages(unsigned int usual, unsigned int possible_cpus,
+				       unsigned int online_cpus);
+
+/*
  * Set up --one-buffer. Call it before the events get their CPUs and threads. If
  * the kernel has no support, warn and fall back to separate buffers. Return 0, or
  * -EINVAL after a message if another option excludes it.
