@@ -257,6 +257,7 @@ static const char * const test_aux_stat_names[] = {
 	[TEST_AUX_NO_ROOM]		= "no_room",
 	[TEST_AUX_REWINDS]		= "rewinds",
 	[TEST_AUX_PACKETS]		= "packets",
+	[TEST_AUX_BEHIND]		= "behind",
 	[TEST_AUX_TRUNCATED]		= "truncated",
 	[TEST_AUX_PARTIAL]		= "partial",
 	[TEST_AUX_TICKS]		= "ticks",

@@ -14,8 +14,12 @@
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
+#include <linux/time64.h>
 
 #include "test_perf_aux.h"
+
+/* Packets after which the time is looked at */
+#define TEST_AUX_AT_ONCE	256
 
 void test_aux_engine_load(struct test_aux_engine *engine, struct test_aux_buf *buf,
 			  unsigned long pos, unsigned long room)
@@ -57,9 +61,29 @@ static void engine_put(struct test_aux_engine *engine, u8 type, u8 why, u64 time
 
 NOKPROBE_SYMBOL(engine_put);
 
+/*
+ * Packets that take longer than a period each, as with an NMI in every one of them, would
+ * keep the CPU here for ever, because more and more are due. After a second there is a gap
+ * instead.
+ */
+static bool engine_is_behind(struct test_aux_engine *engine, unsigned int packets, u64 now)
+{
+	if (packets % TEST_AUX_AT_ONCE || engine->clock() - now < NSEC_PER_SEC)
+		return false;
+
+	engine->next = engine->clock() + engine->period;
+	test_aux_count(TEST_AUX_BEHIND);
+
+	return true;
+}
+
+NOKPROBE_SYMBOL(engine_is_behind);
+
 /* The last packet of the room is kept for the STOP, so every window has one. */
 static void engine_put_due(struct test_aux_engine *engine, u64 now)
 {
+	unsigned int packets = 0;
+
 	while (engine->on && (s64)(now - engine->next) >= 0) {
 		if (engine->room <= TEST_AUX_PACKET) {
 			engine->on = false;
@@ -71,6 +95,8 @@ static void engine_put_due(struct test_aux_engine *engine, u64 now)
 		}
 		engine_put(engine, TEST_PERF_AUX_DATA, 0, engine->next);
 		engine->next += engine->period;
+		if (engine_is_behind(engine, ++packets, now))
+			return;
 	}
 }
 

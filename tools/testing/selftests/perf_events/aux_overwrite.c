@@ -78,6 +78,7 @@ FIXTURE_SETUP(aux_overwrite)
 
 FIXTURE_TEARDOWN(aux_overwrite)
 {
+	EXPECT_EQ(nmi_at(""), 0);
 	perf_records_free(&self->records);
 	aux_trace_free(&self->trace);
 	aux_group_close(&self->group);
@@ -126,6 +127,26 @@ TEST_F(aux_overwrite, goes_on_after_disable)
 		read_overwritten(_metadata, &self->trace, &self->group);
 		EXPECT_GT(self->trace.next_seq, seq + 2);
 	}
+}
+
+/*
+ * Where a packet takes longer than a period, the CPU isn't lost to the engine: the trace
+ * gets gaps. Before, the kernel reported a stall of the CPU.
+ */
+TEST_F(aux_overwrite, engine_falls_behind)
+{
+	aux_group_close(&self->group);
+	self->spec.period = TEST_PERF_AUX_PERIOD_MIN;
+	ASSERT_EQ(aux_group_open(&self->group, &self->spec), 0)
+		TH_LOG("%s", strerror(errno));
+	ASSERT_EQ(aux_stats_reset(), 0);
+	ASSERT_EQ(nmi_at("engine-write"), 0);
+	ASSERT_EQ(aux_group_enable(&self->group), 0);
+	/* The test fails by its time limit. */
+	while (aux_stat("total.behind") < 2)
+		;
+	ASSERT_EQ(nmi_at(""), 0);
+	ASSERT_EQ(aux_group_disable(&self->group), 0);
 }
 
 /* Whatever user space writes to aux_tail: nothing stops, and nothing is kept. */
