@@ -70,6 +70,7 @@ FIXTURE_SETUP(aux_overwrite)
 {
 	memset(self, 0, sizeof(*self));
 	init_spec(&self->spec, variant->pmu, true);
+	ASSERT_EQ(nmi_at(""), 0);
 	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
 	ASSERT_EQ(aux_group_open(&self->group, &self->spec), 0)
 		TH_LOG("%s", strerror(errno));
@@ -140,7 +141,8 @@ TEST_F(aux_overwrite, engine_falls_behind)
 	ASSERT_EQ(aux_group_open(&self->group, &self->spec), 0)
 		TH_LOG("%s", strerror(errno));
 	ASSERT_EQ(aux_stats_reset(), 0);
-	ASSERT_EQ(nmi_at("engine-write"), 0);
+	/* Of no event */
+	ASSERT_EQ(nmi_at("engine-write:100"), 0);
 	ASSERT_EQ(aux_group_enable(&self->group), 0);
 	/* The test fails by its time limit. */
 	while (aux_stat("total.behind") < 2)
