@@ -2,10 +2,10 @@
 /*
  * Leases: what a CPU that writes much has written to a shared buffer, and not published yet.
  *
- * Expected: all is published by the next tick; at once by poll(), also after the writer's
- * end or while it goes on; and when its CPU goes offline. A reader that wants each sample
- * gets it at once. Skips what needs leases on a machine that is too slow for them, within
- * the time that storm_is_over() lets it.
+ * Expected: all is published by the next tick; and at once by poll(), also after the writer's
+ * end or while it goes on. A reader that wants each sample gets it at once. Skips what needs
+ * leases on a machine that is too slow for them, within the time that storm_is_over() lets
+ * it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -27,19 +27,15 @@ PROGRAM_NEEDS(lacks_shared_output())
 FIXTURE(leases)
 {
 	struct output_tree tree;
-	int offline;		/* CPU, or -1 */
 };
 
 FIXTURE_SETUP(leases)
 {
 	ASSERT_EQ(0, tree_begin(&self->tree));
-	self->offline = -1;
 }
 
 FIXTURE_TEARDOWN(leases)
 {
-	if (self->offline >= 0)
-		EXPECT_EQ(0, cpu_set_online(self->offline, true));
 	tree_end(&self->tree);
 	EXPECT_EQ(0, pinned_kb());
 }
@@ -289,52 +285,6 @@ TEST_F_TIMEOUT(leases, published_by_poll, STORM_TIMEOUT)
 		ASSERT_EQ(NULL, t.error) TH_LOG("%s", t.error);
 		ASSERT_TRUE(published) TH_LOG("round %d", round);
 		seen = round >= 5 && self->tree.out.leases > 20;
-	}
-	ASSERT_EQ(0, tree_end_writers(&self->tree));
-	if (storm_was_short(seen))
-		SKIP(return, "too slow for leases");
-	EXPECT_TRUE(seen);
-}
-
-static int move_task(pid_t pid, int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	return sched_setaffinity(pid, sizeof(set), &set);
-}
-
-/* The lease of a CPU that goes offline ends. Its writer moves to another CPU, and goes on. */
-TEST_F_TIMEOUT(leases, published_when_offline, STORM_TIMEOUT)
-{
-	__u64 begin = clock_ns();
-	int cpu = test_cpu(1);
-	bool seen = false;
-	struct tally t;
-
-	if (cpu < 0)
-		SKIP(return, "one CPU only");
-	ASSERT_EQ(0, tree_open(&self->tree, 1024, RW));
-	ASSERT_EQ(0, tree_start_writers(&self->tree, 1, 0));
-	tally_init(&t, &self->tree);
-	ASSERT_EQ(0, perf_enable(self->tree.fd));
-	tree_let_go(&self->tree);
-	for (int round = 0; !storm_is_over(begin, seen); round++) {
-		bool published;
-
-		ASSERT_EQ(0, move_task(self->tree.pid[0], cpu));
-		/* Time for leases */
-		usleep(20000);
-		if (cpu_set_online(cpu, false))
-			SKIP(return, "CPU %d can't be taken offline", cpu);
-		self->offline = cpu;
-		published = poll_publishes_of(&t, &self->tree, 0);
-		ASSERT_EQ(NULL, t.error) TH_LOG("%s", t.error);
-		ASSERT_TRUE(published) TH_LOG("round %d", round);
-		ASSERT_EQ(0, cpu_set_online(cpu, true));
-		self->offline = -1;
-		seen = round >= 20 && self->tree.out.leases > 50;
 	}
 	ASSERT_EQ(0, tree_end_writers(&self->tree));
 	if (storm_was_short(seen))
