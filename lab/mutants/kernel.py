@@ -165,7 +165,7 @@ TARGETS = [
     KernelTarget("core", "kernel/events/core.c",
                  (["aux_action_errors", "aux_sched", "aux_migrate", "aux_gates",
                    "core_faults", "aux_faults", "kernel_addresses", "nmi_addresses",
-                   "output_shared", "output_redirect", "aux_teardown", "aux_total",
+                   "output_shared", "output_leases", "output_redirect", "aux_teardown", "aux_total",
                    "aux_overwrite", "aux_sample", "aux_pause", "sigtrap_threads",
                    "remove_on_exec", "ring_aux", "ring_records", "mmap", "aux_keep",
                    "aux_threads"], ["--smp", "4"]),
