@@ -352,13 +352,24 @@ static void write_and_hold(int round)
 		;
 }
 
+/* Return 0 if all that a backward buffer has from @head on are whole records. */
+static int read_backward(struct output_tree *tree, __u64 head)
+{
+	int ret;
+
+	tree->out.pos = head;
+	while ((ret = output_next_backward(&tree->out, &tree->rec, &tree->why)) > 0)
+		;
+	return ret;
+}
+
 /*
  * Others fill the buffer over and over, while a CPU holds a part of it. They go past it, and
  * lose no more than the few records that were being written there.
  */
 TEST_F(shared, passed)
 {
-	int ret, nr = self->tree.nr_cpus - 1;
+	int nr = self->tree.nr_cpus - 1;
 	struct event_count count;
 	__u64 written = 0;
 
@@ -381,17 +392,14 @@ TEST_F(shared, passed)
 		written += self->tree.writers->written[i];
 	EXPECT_GT(written / 20, count.lost);
 
-	self->tree.out.pos = self->tree.out.page->data_head;
-	while ((ret = output_next_backward(&self->tree.out, &self->tree.rec, &self->tree.why)) > 0)
-		;
-	EXPECT_EQ(0, ret) TH_LOG("%s", self->tree.why);
+	EXPECT_EQ(0, read_backward(&self->tree, tree_data_head(&self->tree)))
+		TH_LOG("%s", self->tree.why);
 }
 
 /* When output is paused, nobody writes any more: what is there is complete, and stays. */
 TEST_F(shared, paused_while_written)
 {
 	long long head;
-	int ret;
 
 	self->tree.attr.write_backward = 1;
 	ASSERT_EQ(0, tree_open(&self->tree, PAGES, PROT_READ));
@@ -402,10 +410,8 @@ TEST_F(shared, paused_while_written)
 		usleep(5000);
 		ASSERT_EQ(0, ioctl(self->tree.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1));
 		head = tree_data_head(&self->tree);
-		self->tree.out.pos = head;
-		while ((ret = output_next_backward(&self->tree.out, &self->tree.rec, &self->tree.why)) > 0)
-			;
-		ASSERT_EQ(0, ret) TH_LOG("round %d: %s", round, self->tree.why);
+		ASSERT_EQ(0, read_backward(&self->tree, head))
+			TH_LOG("round %d: %s", round, self->tree.why);
 		ASSERT_EQ(head, tree_data_head(&self->tree)) TH_LOG("round %d", round);
 		ASSERT_EQ(0, ioctl(self->tree.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0));
 	}
