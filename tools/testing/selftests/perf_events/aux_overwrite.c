@@ -131,8 +131,8 @@ TEST_F(aux_overwrite, goes_on_after_disable)
 }
 
 /*
- * Where a packet takes longer than a period, the CPU isn't lost to the engine: the trace
- * gets gaps. Before, the kernel reported a stall of the CPU.
+ * Where a packet takes longer than a period, the trace gets gaps, and the CPU isn't lost to
+ * the tick. An area that is overwritten never fills, which would end it, too.
  */
 TEST_F(aux_overwrite, engine_falls_behind)
 {

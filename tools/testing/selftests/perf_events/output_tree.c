@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 #define _GNU_SOURCE
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
