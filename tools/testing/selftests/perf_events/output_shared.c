@@ -44,17 +44,29 @@ FIXTURE_TEARDOWN(shared)
 	EXPECT_EQ(0, pinned_kb());
 }
 
+/* All writers are about to write NR_EACH records each to a new buffer. */
+static void prepare_writers(struct __test_metadata *_metadata, struct output_tree *tree,
+			    struct tally *t, unsigned int pages, int prot)
+{
+	ASSERT_EQ(0, tree_open(tree, pages, prot));
+	ASSERT_EQ(0, tree_start_writers(tree, TREE_WRITERS, NR_EACH));
+	tally_init(t, tree);
+}
+
+static void let_writers_go(struct __test_metadata *_metadata, struct output_tree *tree)
+{
+	ASSERT_EQ(0, perf_enable(tree->fd));
+	tree_let_go(tree);
+}
+
 /* ---- all in one buffer */
 
 TEST_F(shared, inherited)
 {
 	struct tally t;
 
-	ASSERT_EQ(0, tree_open(&self->tree, 256, RW));
-	ASSERT_EQ(0, tree_start_writers(&self->tree, TREE_WRITERS, NR_EACH));
-	tally_init(&t, &self->tree);
-	ASSERT_EQ(0, perf_enable(self->tree.fd));
-	tree_let_go(&self->tree);
+	prepare_writers(_metadata, &self->tree, &t, 256, RW);
+	let_writers_go(_metadata, &self->tree);
 	ASSERT_EQ(0, tree_end_writers(&self->tree));
 
 	tally_read(&t, &self->tree);
@@ -168,13 +180,10 @@ TEST_F_TIMEOUT(shared, control_page_under_load, 120)
 	struct tally t;
 	pthread_t thread;
 
-	ASSERT_EQ(0, tree_open(&self->tree, PAGES, RW));
-	ASSERT_EQ(0, tree_start_writers(&self->tree, TREE_WRITERS, NR_EACH));
-	tally_init(&t, &self->tree);
+	prepare_writers(_metadata, &self->tree, &t, PAGES, RW);
 	reader.page = self->tree.out.page;
 	ASSERT_EQ(0, pthread_create(&thread, NULL, read_page, &reader));
-	ASSERT_EQ(0, perf_enable(self->tree.fd));
-	tree_let_go(&self->tree);
+	let_writers_go(_metadata, &self->tree);
 	for (int i = 0; i < 200; i++) {
 		tally_read(&t, &self->tree);
 		perf_disable(self->tree.fd);
@@ -200,11 +209,8 @@ TEST_F(shared, loss_is_exact)
 	long own = 1;
 
 	/* One page: without a reader nearly all records are lost. */
-	ASSERT_EQ(0, tree_open(&self->tree, 1, RW));
-	ASSERT_EQ(0, tree_start_writers(&self->tree, TREE_WRITERS, NR_EACH));
-	tally_init(&t, &self->tree);
-	ASSERT_EQ(0, perf_enable(self->tree.fd));
-	tree_let_go(&self->tree);
+	prepare_writers(_metadata, &self->tree, &t, 1, RW);
+	let_writers_go(_metadata, &self->tree);
 	ASSERT_EQ(0, tree_end_writers(&self->tree));
 	tally_read(&t, &self->tree);
 	tally_flush_lost(&t, &self->tree);
@@ -222,11 +228,8 @@ TEST_F_TIMEOUT(shared, loss_is_exact_while_read, 120)
 	struct tally t;
 	long own = 1;
 
-	ASSERT_EQ(0, tree_open(&self->tree, 1, RW));
-	ASSERT_EQ(0, tree_start_writers(&self->tree, TREE_WRITERS, NR_EACH));
-	tally_init(&t, &self->tree);
-	ASSERT_EQ(0, perf_enable(self->tree.fd));
-	tree_let_go(&self->tree);
+	prepare_writers(_metadata, &self->tree, &t, 1, RW);
+	let_writers_go(_metadata, &self->tree);
 	/* Read now and then: some records are lost, some are found. */
 	for (int i = 0; i < 300 && !t.error; i++) {
 		usleep(1000);
@@ -305,11 +308,8 @@ TEST_F(shared, backward)
 	struct tally t;
 
 	self->tree.attr.write_backward = 1;
-	ASSERT_EQ(0, tree_open(&self->tree, PAGES, PROT_READ));
-	ASSERT_EQ(0, tree_start_writers(&self->tree, TREE_WRITERS, NR_EACH));
-	tally_init(&t, &self->tree);
-	ASSERT_EQ(0, perf_enable(self->tree.fd));
-	tree_let_go(&self->tree);
+	prepare_writers(_metadata, &self->tree, &t, PAGES, PROT_READ);
+	let_writers_go(_metadata, &self->tree);
 	ASSERT_EQ(0, tree_end_writers(&self->tree));
 	ASSERT_EQ(0, ioctl(self->tree.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1));
 	ASSERT_EQ(0, read_count(self->tree.fd, &count));
@@ -326,11 +326,8 @@ TEST_F(shared, overwrite)
 	struct tally t;
 	__u64 head;
 
-	ASSERT_EQ(0, tree_open(&self->tree, 1, PROT_READ));
-	ASSERT_EQ(0, tree_start_writers(&self->tree, TREE_WRITERS, NR_EACH));
-	tally_init(&t, &self->tree);
-	ASSERT_EQ(0, perf_enable(self->tree.fd));
-	tree_let_go(&self->tree);
+	prepare_writers(_metadata, &self->tree, &t, 1, PROT_READ);
+	let_writers_go(_metadata, &self->tree);
 	ASSERT_EQ(0, tree_end_writers(&self->tree));
 	head = self->tree.out.page->data_head;
 	EXPECT_LT(self->tree.out.size, head);
@@ -381,8 +378,7 @@ TEST_F(shared, passed)
 	ASSERT_EQ(0, pin_to_cpu(test_cpu(self->tree.nr_cpus - 1)));
 	ASSERT_EQ(0, tree_open(&self->tree, PAGES, PROT_READ));
 	ASSERT_EQ(0, tree_start_writers(&self->tree, nr, 0));
-	ASSERT_EQ(0, perf_enable(self->tree.fd));
-	tree_let_go(&self->tree);
+	let_writers_go(_metadata, &self->tree);
 	for (int round = 0; round < 200; round++)
 		write_and_hold(round);
 	ASSERT_EQ(0, tree_end_writers(&self->tree));
@@ -404,8 +400,7 @@ TEST_F(shared, paused_while_written)
 	self->tree.attr.write_backward = 1;
 	ASSERT_EQ(0, tree_open(&self->tree, PAGES, PROT_READ));
 	ASSERT_EQ(0, tree_start_writers(&self->tree, TREE_WRITERS, 0));
-	ASSERT_EQ(0, perf_enable(self->tree.fd));
-	tree_let_go(&self->tree);
+	let_writers_go(_metadata, &self->tree);
 	for (int round = 0; round < 100; round++) {
 		usleep(5000);
 		ASSERT_EQ(0, ioctl(self->tree.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1));
@@ -444,13 +439,10 @@ TEST_F(shared, scribbled_tail)
 	pthread_t thread;
 	struct tally t;
 
-	ASSERT_EQ(0, tree_open(&self->tree, 1, RW));
-	ASSERT_EQ(0, tree_start_writers(&self->tree, TREE_WRITERS, NR_EACH));
-	tally_init(&t, &self->tree);
+	prepare_writers(_metadata, &self->tree, &t, 1, RW);
 	reader.page = self->tree.out.page;
 	ASSERT_EQ(0, pthread_create(&thread, NULL, scribble, &reader));
-	ASSERT_EQ(0, perf_enable(self->tree.fd));
-	tree_let_go(&self->tree);
+	let_writers_go(_metadata, &self->tree);
 	ASSERT_EQ(0, tree_end_writers(&self->tree));
 	reader.stop = 1;
 	pthread_join(thread, NULL);
@@ -478,8 +470,7 @@ TEST_F_TIMEOUT(shared, unmapped_while_written, 120)
 
 	ASSERT_EQ(0, tree_open(&self->tree, 1, RW));
 	ASSERT_EQ(0, tree_start_writers(&self->tree, TREE_WRITERS, 0));
-	ASSERT_EQ(0, perf_enable(self->tree.fd));
-	tree_let_go(&self->tree);
+	let_writers_go(_metadata, &self->tree);
 	for (int i = 0; i < 100; i++) {
 		__u64 deadline = clock_ns() + 10000000000ULL;
 
