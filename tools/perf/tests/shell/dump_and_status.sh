@@ -241,7 +241,7 @@ test_disk_full() {
 	data=$dir/small/perf.data
 	start -a --switch-output=signal -c 100000
 	# The header is written, too, once that is answered
-	status > /dev/null
+	status --timeout 60 > /dev/null
 	cat /dev/zero > "$dir/small/full" 2>/dev/null
 	if exits 1 'No space left on device' dump &&
 	   status | grep -q '1 failed, at 20.*No space'; then

@@ -363,10 +363,11 @@ test_daemon() {
 	rm "$dir/daemon.conf"
 }
 
-# Each sample fires it: the dumps are few, and what is held back is counted
+# Each sample fires it: the dumps are few, and what is held back is counted. The load goes on
+# until there are two, and then for requests that are refused.
 test_storm() {
 	record -e cpu-clock -c 50000 --trigger storm:cpu-clock --dump-interval 1 --max-dumps 2 -- \
-		sh -c "$busy; sleep 1.2; $busy"
+		sh -c "until [ \$(grep -c 'Dump $data' $dir/log) -ge 2 ]; do $busy; done; $busy"
 	if [ "$(grep -c "Dump $data" "$dir/log")" -ne 2 ] ||
 	   ! grep -q 'Because of [0-9]* more' "$dir/log" ||
 	   ! grep -q 'Held back: [1-9][0-9]* dumps had to wait.*, [1-9][0-9]* requests' \
