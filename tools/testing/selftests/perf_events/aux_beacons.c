@@ -152,7 +152,7 @@ unsigned int beacons_wrong(const struct beacon_run *run, const struct beacon **f
 }
 
 /* Few packets, so that the area lasts: windows are exact without them. */
-#define PERIOD		100000
+#define PERIOD		1000000
 
 const char *beacon_run_begin(struct beacon_run *run)
 {

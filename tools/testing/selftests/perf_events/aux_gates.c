@@ -181,7 +181,7 @@ static void gates_init(struct gates *gates)
 	aux_group_init(&gates->group);
 	gates->spec.cpu = -1;
 	gates->spec.start_paused = true;
-	gates->spec.aux_pages = 256;
+	gates->spec.aux_pages = 2048;
 }
 
 static void gates_close(struct gates *gates)
@@ -223,6 +223,7 @@ static void expect_exact(struct __test_metadata *_metadata,
 
 FIXTURE(aux_gate)
 {
+	struct rate_limit limit;
 	struct gates gates;
 };
 
@@ -300,6 +301,7 @@ FIXTURE_SETUP(aux_gate)
 	if (variant->setup(&gates->spec))
 		SKIP(return, "no %s", variant->needs);
 
+	ASSERT_EQ(rate_unlimit(&self->limit), 0);
 	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
 	if (aux_group_open(&gates->group, &gates->spec)) {
 		/* Only a missing PMU is a reason to skip. */
@@ -316,6 +318,7 @@ FIXTURE_SETUP(aux_gate)
 
 FIXTURE_TEARDOWN(aux_gate)
 {
+	set_rate_limit(&self->limit);
 	gates_close(&self->gates);
 }
 

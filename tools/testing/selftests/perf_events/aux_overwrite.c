@@ -31,6 +31,7 @@ PROGRAM_NEEDS(lacks_test_pmus())
 
 FIXTURE(aux_overwrite)
 {
+	struct rate_limit limit;
 	struct aux_spec spec;
 	struct aux_group group;
 	struct perf_records records;
@@ -71,6 +72,7 @@ FIXTURE_SETUP(aux_overwrite)
 	memset(self, 0, sizeof(*self));
 	init_spec(&self->spec, variant->pmu, true);
 	ASSERT_EQ(nmi_at(""), 0);
+	ASSERT_EQ(rate_unlimit(&self->limit), 0);
 	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
 	ASSERT_EQ(aux_group_open(&self->group, &self->spec), 0)
 		TH_LOG("%s", strerror(errno));
@@ -80,6 +82,7 @@ FIXTURE_SETUP(aux_overwrite)
 FIXTURE_TEARDOWN(aux_overwrite)
 {
 	EXPECT_EQ(nmi_at(""), 0);
+	set_rate_limit(&self->limit);
 	perf_records_free(&self->records);
 	aux_trace_free(&self->trace);
 	aux_group_close(&self->group);
@@ -260,6 +263,7 @@ TEST_F(aux_overwrite, gates)
 
 FIXTURE(aux_normal)
 {
+	struct rate_limit limit;
 	struct aux_spec spec;
 	struct aux_group group;
 	struct perf_records records;
@@ -269,6 +273,8 @@ FIXTURE(aux_normal)
 FIXTURE_SETUP(aux_normal)
 {
 	memset(self, 0, sizeof(*self));
+	ASSERT_EQ(nmi_at(""), 0);
+	ASSERT_EQ(rate_unlimit(&self->limit), 0);
 	init_spec(&self->spec, "test_aux", false);
 	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
 	ASSERT_EQ(aux_group_open(&self->group, &self->spec), 0)
@@ -278,6 +284,7 @@ FIXTURE_SETUP(aux_normal)
 
 FIXTURE_TEARDOWN(aux_normal)
 {
+	set_rate_limit(&self->limit);
 	perf_records_free(&self->records);
 	aux_trace_free(&self->trace);
 	aux_group_close(&self->group);

@@ -26,6 +26,7 @@ struct sampling {
 	struct aux_group group;
 	struct perf_records records;
 	struct aux_trace trace;
+	struct rate_limit limit;
 	int sampler;
 	__u64 sampler_id;
 };
@@ -46,10 +47,11 @@ FIXTURE_SETUP(aux_sample)
 	s->spec.cpu = nth_cpu(0);
 	s->spec.overwrite = true;
 	s->spec.start_paused = true;
-	s->spec.aux_pages = 512;
+	s->spec.aux_pages = 4096;
 	attr_nmi(&s->spec.resume, 0, TAG_RESUME);
 	attr_nmi(&s->spec.pause, 0, TAG_PAUSE);
 	ASSERT_EQ(pin_to_cpu(nth_cpu(0)), 0);
+	ASSERT_EQ(rate_unlimit(&s->limit), 0);
 	ASSERT_EQ(aux_group_open(&s->group, &s->spec), 0)
 		TH_LOG("%s", strerror(errno));
 
@@ -65,6 +67,7 @@ FIXTURE_TEARDOWN(aux_sample)
 {
 	struct sampling *s = &self->s;
 
+	set_rate_limit(&s->limit);
 	perf_records_free(&s->records);
 	aux_trace_free(&s->trace);
 	close(s->sampler);

@@ -212,10 +212,12 @@ static void one_point(struct __test_metadata *_metadata, struct site *site,
 		      const char *point, unsigned int tag)
 {
 	long long fired = aux_stat("total.nmi_fired");
+	bool rewinds = starts_with(point, "engine-rewind");
 	char rule[64];
+	int i;
 
 	/* The output is put back at the end of a window that began with a limit. */
-	if (starts_with(point, "engine-rewind")) {
+	if (rewinds) {
 		soft_pause();
 		ASSERT_EQ(keep_longer(site->group.aux, FOREVER), 0);
 	}
@@ -228,6 +230,11 @@ static void one_point(struct __test_metadata *_metadata, struct site *site,
 	ASSERT_EQ(nmi_at(rule), 0)
 		TH_LOG("%s: %s", rule, strerror(errno));
 	pass_point(site, point);
+	/* The output isn't put back at the end of a window that the driver's tick has cut. */
+	for (i = 0; rewinds && i < 100 && aux_stat("total.nmi_fired") == fired; i++) {
+		soft_resume();
+		pass_point(site, point);
+	}
 	ASSERT_EQ(wait_for_nmi(fired), 0)
 		TH_LOG("%s: no NMI within five seconds", point);
 	ASSERT_EQ(nmi_at(""), 0);

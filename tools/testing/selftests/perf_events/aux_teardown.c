@@ -353,7 +353,8 @@ TEST_F(aux_teardown, disable_and_enable)
 #define ENOUGH_FORKS	30	/* during the close */
 #define WANTED_FORKS	120		/* if that takes no more than WANTED_NS */
 #define WANTED_NS	10000000000ULL
-#define SLEEP_NS	20000000
+#define SLEEP_NS	20000000	/* at first: more on a machine that is slower */
+#define LONGEST_NS	1000000000
 #define AHEAD_NS	300000	/* the close begins at most this long before the forks */
 #define PHASES		8	/* parts of that: how long a close takes depends on the machine */
 
@@ -369,6 +370,7 @@ struct orphans {
 FIXTURE(aux_orphans)
 {
 	struct orphans *orphans;
+	__u64 sleep_ns;			/* of the tasks, until they fork */
 	struct aux_group out;		/* the buffer of another event */
 	int leader, gate;
 	__u64 gate_id;
@@ -406,6 +408,7 @@ FIXTURE_SETUP(aux_orphans)
 	memset(self, 0, sizeof(*self));
 	if (attr_tracepoint(&attr, AT_PAUSE))
 		SKIP(return, "no syscall tracepoints (CONFIG_FTRACE_SYSCALLS)");
+	self->sleep_ns = SLEEP_NS;
 	self->orphans = mmap(NULL, sizeof(*self->orphans), PROT_READ | PROT_WRITE,
 			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(self->orphans, MAP_FAILED);
@@ -528,11 +531,13 @@ static int close_while_tasks_fork(struct __test_metadata *_metadata,
 	for (i = 0; i < NR_IDLE; i++)
 		ASSERT_EQ(start_task(self, i), 0);
 	orphans->asleep = 0;
-	orphans->wake = clock_ns() + SLEEP_NS;
+	orphans->wake = clock_ns() + self->sleep_ns;
 	for (; i < NR_IDLE + NR_FORKING; i++)
 		ASSERT_EQ(start_task(self, i), 0);
 	while (__atomic_load_n(&orphans->asleep, __ATOMIC_ACQUIRE) < NR_FORKING)
 		sched_yield();
+	if (clock_ns() > orphans->wake - 10 * AHEAD_NS && self->sleep_ns < LONGEST_NS)
+		self->sleep_ns *= 2;
 
 	ASSERT_EQ(set_policy(SCHED_IDLE), 0);
 	sleep_until(orphans->wake - 10 * AHEAD_NS);

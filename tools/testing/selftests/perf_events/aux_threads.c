@@ -131,6 +131,16 @@ static bool all_paused(struct __test_metadata *_metadata, const struct beacon_ru
 	return paused;
 }
 
+static void wait_until_all_paused(const struct beacon_run *run)
+{
+	__u64 end = clock_ns() + 10000000000ULL;
+	struct aux_actions act;
+	int i = 0;
+
+	while (i < CPUS && clock_ns() < end)
+		i += !aux_actions_read(&run->group[i], &act) && act.paused;
+}
+
 TEST_F(aux_threads, window_follows_the_thread)
 {
 	struct beacon_run *run = &self->run;
@@ -254,6 +264,8 @@ TEST_F(aux_threads, end_in_a_window)
 		ASSERT_EQ(pthread_create(&thread, NULL, work_outside, run), 0);
 		ASSERT_EQ(pthread_join(thread, NULL), 0);
 	}
+	/* The last thread that was joined may have yet to leave its CPU. */
+	wait_until_all_paused(run);
 	EXPECT_TRUE(all_paused(_metadata, run));
 	beacon_run_read(_metadata, run);
 
@@ -725,7 +737,7 @@ static __u64 count_of_switches(struct __test_metadata *_metadata, int counter)
 
 	ASSERT_EQ(read(counter, &before, sizeof(before)), sizeof(before));
 	for (i = 0; i < 20; i++)
-		usleep(1);
+		sleep_until_switched_out();
 	ASSERT_EQ(read(counter, &after, sizeof(after)), sizeof(after));
 
 	return after - before;
