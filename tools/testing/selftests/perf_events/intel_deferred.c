@@ -20,7 +20,7 @@
 #include "intel_test.h"
 
 #define HITS	3
-#define TRIES	20
+#define TRIES	100
 
 PROGRAM_NEEDS(has_model() ? lacks_msr() ?: lacks_nmi_at_msr() :
 	      "only the model can lose an interrupt")
@@ -180,7 +180,7 @@ static bool hit_gate(struct __test_metadata *_metadata, struct gated *gated, boo
 	return waits && later > head;
 }
 
-TEST_F(deferred, in_a_gate)
+TEST_F_TIMEOUT(deferred, in_a_gate, 120)
 {
 	struct gated *gated = &self->gated;
 	int hits = 0, tries = 0;

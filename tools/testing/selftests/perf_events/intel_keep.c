@@ -188,7 +188,7 @@ TEST_F(keep, third)
  * A window in which the area's interrupt hands over data is kept, all of it. Each has more
  * than a page: Intel PT has six branches in a byte.
  */
-TEST_F(keep, cut_by_interrupts)
+TEST_F_TIMEOUT(keep, cut_by_interrupts, 120)
 {
 	struct keeping *k = &self->k;
 	struct gated *gated = &k->gated;
@@ -211,7 +211,7 @@ TEST_F(keep, cut_by_interrupts)
 }
 
 /* Discarded windows fill nothing: these have more bytes than the area. */
-TEST_F(keep, room_is_free_again)
+TEST_F_TIMEOUT(keep, room_is_free_again, 120)
 {
 	struct keeping *k = &self->k;
 	struct gated *gated = &k->gated;
@@ -297,7 +297,7 @@ TEST_F(keep, samples)
  * is disabled, and misses the pause, so the window ends with the next pause after there is
  * room again. From then on, windows are kept and discarded as before.
  */
-TEST_F(keep, full)
+TEST_F_TIMEOUT(keep, full, 120)
 {
 	struct keeping *k = &self->k;
 	struct gated *gated = &k->gated;

@@ -299,7 +299,7 @@ static void work(unsigned int n)
 }
 
 /* "Internal Buffer Overflow": it resolves with FUP in traced code, else with TIP.PGE. */
-TEST_F(pt_case, overflow)
+TEST_F_TIMEOUT(pt_case, overflow, 120)
 {
 	struct gated *gated = &self->gated;
 

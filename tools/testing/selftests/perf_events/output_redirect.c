@@ -597,7 +597,7 @@ static int run_sigtrap(void)
 	return late ? 1 : 0;
 }
 
-TEST_F(redirect, sigtrap)
+TEST_F_TIMEOUT(redirect, sigtrap, 120)
 {
 	pid_t pid = fork();
 
