@@ -181,6 +181,7 @@ static void gates_init(struct gates *gates)
 	aux_group_init(&gates->group);
 	gates->spec.cpu = -1;
 	gates->spec.start_paused = true;
+	/* Room for the time that a virtual CPU may lose */
 	gates->spec.aux_pages = 2048;
 }
 

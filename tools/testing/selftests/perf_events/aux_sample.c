@@ -47,6 +47,7 @@ FIXTURE_SETUP(aux_sample)
 	s->spec.cpu = nth_cpu(0);
 	s->spec.overwrite = true;
 	s->spec.start_paused = true;
+	/* Room for the time that a virtual CPU may lose */
 	s->spec.aux_pages = 4096;
 	attr_nmi(&s->spec.resume, 0, TAG_RESUME);
 	attr_nmi(&s->spec.pause, 0, TAG_PAUSE);

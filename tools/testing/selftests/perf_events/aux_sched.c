@@ -42,6 +42,7 @@ FIXTURE_SETUP(aux_sched)
 	spec->cpu = -1;
 	spec->start_paused = true;
 	spec->aux_pages = 1024;
+	/* Few packets, so that the area lasts */
 	spec->period = 100000;
 	if (attr_tracepoint(&spec->resume, AT_RESUME) ||
 	    attr_tracepoint(&spec->pause, AT_PAUSE))

@@ -277,7 +277,7 @@ TEST_F(aux_point, each_point)
 FIXTURE(aux_storm)
 {
 	struct site site[MAX_CPUS];
-	long long lost;			/* NMIs, in earlier tests */
+	long long lost;			/* NMIs of earlier tests */
 	int cpus;
 	int old_rate;
 };

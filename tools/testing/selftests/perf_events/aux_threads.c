@@ -131,6 +131,7 @@ static bool all_paused(struct __test_metadata *_metadata, const struct beacon_ru
 	return paused;
 }
 
+/* For ten seconds at most: the caller checks what came of it. */
 static void wait_until_all_paused(const struct beacon_run *run)
 {
 	__u64 end = clock_ns() + 10000000000ULL;

@@ -318,7 +318,7 @@ FIXTURE(intel_storm)
 	struct site site[MAX_CPUS];
 	int cpus;
 	struct rate_limit limit;
-	long long pmis, lost;		/* in earlier tests */
+	long long pmis, lost;		/* NMIs of earlier tests */
 };
 
 FIXTURE_VARIANT(intel_storm)
