@@ -366,9 +366,11 @@ static void storm_round(struct __test_metadata *_metadata, struct site *site,
 static void check_after_storm(struct __test_metadata *_metadata,
 			      struct site *site)
 {
-	bool paused = check_quiet(_metadata, site);
+	bool paused;
 
+	/* From here on, what an NMI has requested in a tick there is executed. */
 	ASSERT_EQ(pin_to_cpu(site->cpu), 0);
+	paused = check_quiet(_metadata, site);
 	ASSERT_EQ(nmi_fire(1, paused ? TAG_RESUME : TAG_PAUSE), 0);
 	EXPECT_EQ(check_quiet(_metadata, site), !paused);
 }
