@@ -406,18 +406,39 @@ TEST_F(bts_ack, handler_is_not_traced)
 	EXPECT_EQ(traced, 0);
 }
 
+struct handler_gate {
+	const struct msr_point *point;
+	bool resumes;
+};
+
+static int open_handler_gates(const struct gated *gated, const struct handler_gate *gates,
+			      int nr, int *fds)
+{
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		fds[i] = open_msr_gate(&gated->spec, &gated->group, gates[i].point,
+				       gates[i].resumes);
+		if (fds[i] < 0 || perf_enable(fds[i]))
+			return -1;
+	}
+
+	return 0;
+}
+
 /*
- * A gate in the handler resumes. BTS is off until the handler's end: it calls
- * intel_bts_interrupt() after the write that is the gate's place.
+ * Gates in the handler, the last of which resumes. BTS is off until the handler's end: it
+ * calls intel_bts_interrupt() after the accesses that are the gates' places.
  */
-TEST(resumed_in_the_handler)
+static void resume_in_the_handler(struct __test_metadata *_metadata, bool running,
+				  const struct handler_gate *gates, int nr)
 {
 	__u64 inside = kernel_symbol("intel_bts_interrupt");
 	struct bts_trace trace = {};
 	struct rate_limit limit;
 	struct gated gated;
 	size_t traced = 0, i;
-	int gate;
+	int fds[2];
 
 	if (!inside || lacks_nmi() || lacks_msr())
 		SKIP(return, "no address of intel_bts_interrupt(), or no %s",
@@ -430,21 +451,20 @@ TEST(resumed_in_the_handler)
 	gated.spec.pid = -1;
 	gated.spec.cpu = gated.cpu;
 	open_for_points(_metadata, &gated);
-	gate = open_msr_gate(&gated.spec, &gated.group, &points[2], true);
-	ASSERT_GE(gate, 0)
+	ASSERT_EQ(open_handler_gates(&gated, gates, nr, fds), 0)
 		TH_LOG("%s", strerror(errno));
-	ASSERT_EQ(perf_enable(gate), 0);
-	for (i = 0; i < 50 && perf_count(gate) < 20; i++) {
+	for (i = 0; i < 50 && perf_count(fds[nr - 1]) < 20; i++) {
 		/* Other tasks may have filled the area. */
 		enable_group(_metadata, &gated);
-		syscall(__NR_getpgid, 0);
+		syscall(running ? __NR_getppid : __NR_getpgid, 0);
 		EXPECT_EQ(nmi_fire(1, TAG_NONE), 0);
 		syscall(__NR_getpgid, 0);
 		read_trace(_metadata, &gated);
 	}
-	EXPECT_GE(perf_count(gate), 20);
+	EXPECT_GE(perf_count(fds[nr - 1]), 20);
 	disable_and_read(_metadata, &gated);
-	close(gate);
+	while (nr--)
+		close(fds[nr]);
 
 	EXPECT_GT(trace.nr, 0);
 	for (i = 0; i < trace.nr; i++)
@@ -452,6 +472,26 @@ TEST(resumed_in_the_handler)
 	EXPECT_EQ(traced, 0);
 	bts_close(_metadata, &gated);
 	set_rate_limit(&limit);
+}
+
+TEST(resumed_in_the_handler)
+{
+	static const struct handler_gate gates[] = {
+		{ &points[2], true },
+	};
+
+	resume_in_the_handler(_metadata, false, gates, ARRAY_SIZE(gates));
+}
+
+/* The handler's own accesses, by which it switches BTS off, pause and resume. */
+TEST(resumed_as_the_handler_begins)
+{
+	static const struct handler_gate gates[] = {
+		{ &points[0], false },
+		{ &points[1], true },
+	};
+
+	resume_in_the_handler(_metadata, true, gates, ARRAY_SIZE(gates));
 }
 
 /* --- DEBUGCTL is not BTS's alone --- */
