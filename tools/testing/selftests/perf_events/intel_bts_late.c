@@ -188,6 +188,27 @@ TEST_F(late, in_time)
 	}
 }
 
+/*
+ * There is room for one record, or for a few, and none is written: an interrupt that has not
+ * been requested must not be taken for one that has.
+ */
+TEST_F(late, little_room)
+{
+	struct aux_group *group = &self->gated.group;
+	__u64 room;
+
+	enable_group(_metadata, &self->gated);
+	ASSERT_EQ(aux_group_disable(group), 0);
+	for (room = 24; room < 4 * 24; room += 8) {
+		group->page->aux_tail = group->page->aux_head + room + 1 - group->area_size;
+		enable_group(_metadata, &self->gated);
+		EXPECT_FALSE(claims_other(_metadata, self))
+			TH_LOG("room for %llu bytes", room);
+		ASSERT_EQ(aux_group_disable(group), 0);
+	}
+	group->page->aux_tail = group->page->aux_head;
+}
+
 static __u64 discarded(struct __test_metadata *_metadata, struct _test_data_late *self)
 {
 	struct perf_event_aux_windows windows = {};
