@@ -381,14 +381,15 @@ bool perf_aux_action_match(struct perf_event *aux)
  * Context: the task of the event's context, so that no gate overflows there
  * meanwhile. Holds the mutex of that context.
  * Return: true if the trace began paused, if a gate has acted on it (even if it
- * was closed since), or if there is a gate that may act.
+ * was closed since), if there is a gate that may act, or if the gate may be in
+ * another context: that of an event that shares the level.
  */
 bool perf_group_has_aux_action(struct perf_event *leader)
 {
 	struct perf_aux_level *level = leader->aux_action.level;
 	struct perf_event *sibling;
 
-	if (level && READ_ONCE(level->request))
+	if (level && (READ_ONCE(level->request) || refcount_read(&level->users) > 1))
 		return true;
 
 	for_each_sibling_event(sibling, leader) {
