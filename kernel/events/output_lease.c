@@ -390,7 +390,7 @@ int lease_init(struct perf_output_shared *sh)
 	unsigned long most = min(sh->size / 2, (unsigned long)sh->rb->watermark);
 	int cpu;
 
-	sh->leases = alloc_percpu(struct shared_lease);
+	sh->leases = alloc_percpu_gfp(struct shared_lease, GFP_KERNEL_ACCOUNT);
 	if (!sh->leases)
 		return -ENOMEM;
 

@@ -770,7 +770,8 @@ static struct perf_output_shared *shared_alloc(struct perf_buffer *rb, bool back
 		block_log2 = size_log2 - blocks_max_log2;
 	nr_blocks = size >> block_log2;
 
-	sh = kzalloc(struct_size(sh, blocks, nr_blocks), GFP_KERNEL);
+	/* The buffer is locked memory, which has a limit. This isn't, so a cgroup pays for it. */
+	sh = kzalloc(struct_size(sh, blocks, nr_blocks), GFP_KERNEL_ACCOUNT);
 	if (!sh)
 		return NULL;
 

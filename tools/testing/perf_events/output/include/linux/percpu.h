@@ -12,7 +12,7 @@ int current_cpu(void);
 
 #define num_possible_cpus()	POSSIBLE_CPUS
 #define for_each_possible_cpu(cpu) for ((cpu) = 0; (cpu) < POSSIBLE_CPUS; (cpu)++)
-#define alloc_percpu(type)	((type *)kzalloc(POSSIBLE_CPUS * sizeof(type), GFP_KERNEL))
+#define alloc_percpu_gfp(type, flags)	((type *)kzalloc(POSSIBLE_CPUS * sizeof(type), flags))
 #define free_percpu(p)		kfree(p)
 #define per_cpu_ptr(p, cpu)	(&(p)[cpu])
 #define this_cpu_ptr(p)		per_cpu_ptr(p, current_cpu())

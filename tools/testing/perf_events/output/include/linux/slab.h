@@ -6,10 +6,11 @@
 #include <string.h>
 #include <linux/kernel.h>
 
-#define GFP_KERNEL	0
-#define __GFP_ZERO	0
-#define __GFP_NOWARN	0
-#define __GFP_NORETRY	0
+#define GFP_KERNEL		0
+#define GFP_KERNEL_ACCOUNT	0
+#define __GFP_ZERO		0
+#define __GFP_NOWARN		0
+#define __GFP_NORETRY		0
 
 /* The test's: which allocation from now on fails (0: none), and how many are not yet freed? */
 extern unsigned int allocation_fails;

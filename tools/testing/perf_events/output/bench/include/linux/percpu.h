@@ -13,7 +13,7 @@ extern __thread unsigned long this_cpu_off __attribute__((tls_model("local-exec"
 
 #define num_possible_cpus()	POSSIBLE_CPUS
 #define for_each_possible_cpu(cpu) for ((cpu) = 0; (cpu) < POSSIBLE_CPUS; (cpu)++)
-#define alloc_percpu(type)	((type *)kzalloc(POSSIBLE_CPUS * PERCPU_UNIT, GFP_KERNEL))
+#define alloc_percpu_gfp(type, flags)	((type *)kzalloc(POSSIBLE_CPUS * PERCPU_UNIT, flags))
 #define free_percpu(p)		kfree(p)
 #define percpu_at(p, offset)	((__typeof__(p))((char *)(p) + (offset)))
 #define per_cpu_ptr(p, cpu)	percpu_at(p, (cpu) * PERCPU_UNIT)
