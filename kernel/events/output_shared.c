@@ -812,8 +812,8 @@ int perf_output_share(struct perf_buffer *rb, bool backward)
 
 	/*
 	 * Both are bits of one word, which perf_output_page_end() may change on another CPU
-	 * as soon as the event has its buffer. So set them here; perf_event_init_userpage()
-	 * has none left to set.
+	 * as soon as the event has its buffer. So set them here: perf_event_init_userpage()
+	 * comes later.
 	 */
 	rb->user_page->cap_bit0_is_deprecated = 1;
 	rb->user_page->cap_output_shared = 1;

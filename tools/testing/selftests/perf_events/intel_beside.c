@@ -2,13 +2,18 @@
 /*
  * What happens beside a gated trace of Intel PT or Intel BTS: its CPU goes offline, an
  * event samples each branch, which perf does with BTS as well, or PEBS writes to the
- * debug store that BTS uses, too.
+ * debug store that BTS uses, too. And a trace that is filtered, mapped and polled.
  *
  * Expected: a trace ends with its CPU, and there can be a new one when that is back.
- * Only one event has BTS. PEBS takes nothing from a trace.
+ * Only one event has BTS. PEBS takes nothing from a trace. There is one order of the
+ * locks: with lockdep, the kernel's log says if there isn't.
  */
 #define _GNU_SOURCE
+#include <poll.h>
+#include <signal.h>
 #include <unistd.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "intel_test.h"
 
@@ -195,6 +200,41 @@ TEST_F(beside, pebs)
 
 	expect_branches(_metadata, gated, variant->bts, ROUNDS * 90);
 	expect_exact(_metadata, gated);
+}
+
+/* --- The locks of a filter, of mmap() and of poll() --- */
+
+/* Each of the three takes one lock inside another one. poll() does at the end of a task. */
+TEST(filter_mmap_and_poll)
+{
+	struct perf_event_attr attr;
+	struct pollfd poll_fd = { .events = POLLIN };
+	void *page;
+	pid_t child;
+
+	if (lacks_pmu("intel_pt"))
+		SKIP(return, "%s", lacks_pmu("intel_pt"));
+	child = fork();
+	ASSERT_GE(child, 0);
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+
+	attr_init(&attr, pmu_type("intel_pt"));
+	attr.exclude_kernel = 1;
+	poll_fd.fd = perf_open(&attr, child, -1, -1);
+	ASSERT_GE(poll_fd.fd, 0);
+	EXPECT_EQ(perf_set_filter(poll_fd.fd, "filter 0/4096@/proc/self/exe"), 0);
+	page = mmap(NULL, 2 * getpagesize(), PROT_READ, MAP_SHARED, poll_fd.fd, 0);
+	ASSERT_NE(page, MAP_FAILED);
+
+	kill(child, SIGKILL);
+	ASSERT_EQ(waitpid(child, NULL, 0), child);
+	EXPECT_EQ(poll(&poll_fd, 1, 0), 1);
+	EXPECT_EQ(poll_fd.revents & POLLHUP, POLLHUP);
+	munmap(page, 2 * getpagesize());
+	close(poll_fd.fd);
 }
 
 TEST_HARNESS_MAIN
