@@ -6,7 +6,7 @@
  * is a slice; each CPU shows who ran, within the times that are wanted, unless it was idle,
  * and says what it doesn't know. A dump is marked when its trigger says. A window that goes
  * on over a pause, or that another thread's pause has cut in two, or a run without its end,
- * or a mark outside of the recording, fails here.
+ * or a mark outside of the recording, or the name of a function that has gone, fails here.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +15,13 @@
 #include <linux/kernel.h>
 #include "debug.h"
 #include "event.h"
+#include "hist.h"
+#include "hists_common.h"
+#include "machine.h"
 #include "picture.h"
+#include "symbol.h"
 #include "tests.h"
+#include "thread.h"
 
 #define CHECK(cond)	TEST_ASSERT_VAL(#cond, cond)
 
@@ -369,6 +374,48 @@ static int test_fold(void)
 	return TEST_OK;
 }
 
+/* What perf's main() is called, after code has changed */
+static const struct picture_function *find_main(struct machine *machine, struct thread *thread)
+{
+	struct picture_place place = { .function = NULL };
+
+	picture.functions.maps++;
+	if (picture_functions__find(&picture.functions, machine, thread, FAKE_IP_PERF_MAIN, &place))
+		return NULL;
+	return place.function;
+}
+
+/* The memory of a symbol that is freed may be that of the next one */
+static int test_functions(void)
+{
+	const struct picture_function *first, *second;
+	struct machines machines;
+	struct machine *machine;
+	struct thread *thread;
+	struct symbol *sym;
+
+	machines__init(&machines);
+	machine = setup_fake_machine(&machines);
+	CHECK(machine);
+	thread = machine__find_thread(machine, FAKE_PID_PERF1, FAKE_PID_PERF1);
+	CHECK(thread);
+	picture__init(&picture);
+	first = find_main(machine, thread);
+	CHECK(first && first->known && !strcmp(first->name, "main"));
+	CHECK(find_main(machine, thread) == first);
+	sym = (struct symbol *)first->key;
+	strcpy(sym->name, "next");
+	second = find_main(machine, thread);
+	CHECK(second && second != first && !strcmp(second->name, "next"));
+	CHECK(!strcmp(first->name, "main"));
+	strcpy(sym->name, "main");
+	CHECK(find_main(machine, thread) == first);
+	picture__exit(&picture);
+	thread__put(thread);
+	machines__exit(&machines);
+	return TEST_OK;
+}
+
 static int run(void)
 {
 	CHECK(!test_windows());
@@ -382,6 +429,7 @@ static int run(void)
 	CHECK(!test_dumps());
 	CHECK(!test_dumps_in_ranges());
 	CHECK(!test_fold());
+	CHECK(!test_functions());
 	return TEST_OK;
 }
 

@@ -62,13 +62,15 @@ static struct picture_function *new_function(const void *key, const char *name, 
 	return NULL;
 }
 
+/* The key alone may be that of another: its memory is used again when code has gone */
 static struct picture_function *find(struct picture_functions *functions, const void *key,
-				     bool kernel)
+				     const char *name, const char *dso, bool kernel)
 {
 	struct picture_function *function;
 
 	hash_for_each_possible(functions->table, function, node, (unsigned long)key) {
-		if (function->key == key && function->call.kernel == kernel)
+		if (function->key == key && function->call.kernel == kernel &&
+		    !strcmp(function->name, name) && !strcmp(function->dso, dso))
 			return function;
 	}
 	return NULL;
@@ -79,11 +81,12 @@ static const struct picture_function *find_or_add(struct picture_functions *func
 						  bool kernel)
 {
 	const void *key = sym ? (const void *)sym : dso;
-	struct picture_function *function = find(functions, key, kernel);
+	const char *name = sym ? sym->name : UNKNOWN, *dso_name = dso ? dso->short_name : "";
+	struct picture_function *function = find(functions, key, name, dso_name, kernel);
 
 	if (function)
 		return function;
-	function = new_function(key, sym ? sym->name : UNKNOWN, dso ? dso->short_name : "");
+	function = new_function(key, name, dso_name);
 	if (!function)
 		return NULL;
 	function->known = sym;
