@@ -55,31 +55,41 @@ fill_disk() {
 	let_work 100 && dump && load_ends && stop_record
 }
 
-test_stuck() { # a dump into a pipe that nobody reads: a second signal ends perf
-	local signal status
+# stuck SIGNAL [COMMAND...] - runs perf by COMMAND
+stuck() {
+	local signal=$1 status=0 perf
 
+	shift
+	rm -f pipe ctl ack
+	mkfifo ctl ack pipe
+	exec 7<>pipe
+	"$@" perf record "${clock[@]}" -e cpu-clock -F 10000 --call-graph dwarf -M 16M -a -o - \
+		--control fifo:ctl,ack 2>record.log 7>&- >pipe &
+	recorder=$!
+	ask ping && let_pass 1 && request || return
+	let_pass 0.5
+	perf=$recorder
+	(($# == 0)) || perf=$(pgrep -P "$recorder")
+	kill "-$signal" "$perf"
+	kill "-$signal" "$perf"
+	wait_for 20 "the message" grep -q 'another signal' record.log || return
+	! gone "$perf" || complain "it did not wait" || return
+	kill "-$signal" "$perf"
+	wait_for 5 "the end of perf" gone "$perf" || return
+	wait "$recorder" || status=$?
+	((status == 128 + $(kill -l "$signal"))) || complain "exit status $status" || return
+	said 'Gave up waiting' || return
+	exec 7>&-
+}
+
+test_stuck() { # a dump into a pipe that nobody reads: a second signal ends perf
 	end_with_test
-	for signal in INT TERM; do
-		rm -f pipe ctl ack
-		mkfifo ctl ack pipe
-		exec 7<>pipe
-		perf record "${clock[@]}" -e cpu-clock -F 10000 --call-graph dwarf -M 16M -a -o - \
-			--control fifo:ctl,ack 2>record.log 7>&- >pipe &
-		recorder=$!
-		status=0
-		ask ping && let_pass 1 && request || return
-		let_pass 0.5
-		kill "-$signal" "$recorder"
-		kill "-$signal" "$recorder"
-		wait_for 20 "the message" grep -q 'another signal' record.log || return
-		! gone "$recorder" || complain "it did not wait" || return
-		kill "-$signal" "$recorder"
-		wait_for 5 "the end of perf" gone "$recorder" || return
-		wait "$recorder" || status=$?
-		((status == 128 + $(kill -l "$signal"))) || complain "exit status $status" || return
-		said 'Gave up waiting' || return
-		exec 7>&-
-	done
+	stuck INT && stuck TERM
+}
+
+test_stuck_alone() { # the same as the first process of a container
+	end_with_test
+	stuck TERM unshare --pid --fork --kill-child --mount-proc
 }
 
 test_null() { # -o /dev/null: dumps are discarded
