@@ -5,15 +5,17 @@
  * Expected: what is written is there byte by byte, with exact times, in order even where
  * times are equal, and it is JSON whatever bytes a name has. A file that isn't complete
  * has another name, and one that fails leaves nothing. A writer that rounds, that replaces
- * a file unasked, or that leaves half a file on a full disk, fails here.
+ * a file or a pipe unasked, or that leaves half a file on a full disk, fails here.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <linux/kernel.h>
 #include "debug.h"
 #include "json-text.h"
@@ -251,7 +253,7 @@ static int test_around(void)
 /* Thousands of calls of the same time stay in order, and so does what comes next */
 static int test_order_many(void)
 {
-	static struct trace_track row = { .pid = 1, .tid = 3 };
+	struct trace_track row = { .pid = 1, .tid = 3 };
 	struct trace_events events;
 	int i;
 
@@ -298,6 +300,46 @@ static int test_created_meanwhile(void)
 	return TEST_OK;
 }
 
+/* What is replaced is the file that a link leads to, not the link */
+static int test_link(void)
+{
+	struct trace_events events;
+	char file[96];
+
+	snprintf(file, sizeof(file), "%s/file", dir);
+	CHECK(!write_text(file, "old"));
+	CHECK(!symlink(file, path));
+	CHECK(trace_events__open(&events, path, 0, UINT64_MAX, false) == -EEXIST);
+	CHECK(!trace_events__open(&events, path, 0, UINT64_MAX, true));
+	CHECK(!trace_events__finish(&events));
+	CHECK(!strcmp(text_of(file), BEGIN END("0")));
+	CHECK(!unlink(file));
+	CHECK(access(path, F_OK));
+	CHECK(!unlink(path));
+	return TEST_OK;
+}
+
+/* A pipe has nothing to lose: it is written to, and stays */
+static int test_pipe(bool replace)
+{
+	struct trace_events events;
+	char text[128] = "";
+	struct stat st;
+	int pipe;
+
+	CHECK(!mkfifo(path, 0600));
+	pipe = open(path, O_RDONLY | O_NONBLOCK);
+	CHECK(pipe >= 0);
+	CHECK(!trace_events__open(&events, path, 0, UINT64_MAX, replace));
+	CHECK(!trace_events__finish(&events));
+	CHECK(read(pipe, text, sizeof(text) - 1) > 0);
+	CHECK(!strcmp(text, BEGIN END("0")));
+	CHECK(!close(pipe));
+	CHECK(!stat(path, &st) && S_ISFIFO(st.st_mode));
+	CHECK(!unlink(path));
+	return TEST_OK;
+}
+
 static int test_none(void)
 {
 	struct trace_events events;
@@ -317,6 +359,7 @@ static int test_no_dir(void)
 
 	snprintf(missing, sizeof(missing), "%s/none/t.json", dir);
 	CHECK(trace_events__open(&events, missing, 0, UINT64_MAX, true) == -ENOENT);
+	CHECK(trace_events__open(&events, dir, 0, UINT64_MAX, true) == -EISDIR);
 	return TEST_OK;
 }
 
@@ -368,6 +411,9 @@ static int run(void)
 	CHECK(!test_order_many());
 	CHECK(!test_existing());
 	CHECK(!test_created_meanwhile());
+	CHECK(!test_link());
+	CHECK(!test_pipe(false));
+	CHECK(!test_pipe(true));
 	CHECK(!test_none());
 	CHECK(!test_no_dir());
 	CHECK(!test_full_disk());

@@ -2,14 +2,17 @@
 #ifndef __PERF_NEW_FILE_H
 #define __PERF_NEW_FILE_H 1
 
-/* A file that has its name only when it is complete, and replaces another only if it may */
+/*
+ * A file that has its name when it is complete, and replaces another only if it may. A pipe
+ * or a device that has the name, as /dev/stdout may, is written to.
+ */
 #include <stdbool.h>
 #include <stdio.h>
 
 /**
  * struct new_file - A file that is being written
  * @path:    its name when it is complete
- * @temp:    its name until then
+ * @temp:    its name until then, NULL for a pipe or a device
  * @replace: a file that has the name may be replaced
  */
 struct new_file {

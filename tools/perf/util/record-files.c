@@ -15,6 +15,7 @@
 #include "debug.h"
 #include "dump-files.h"
 #include "record-files.h"
+#include "rename-new.h"
 #include "session.h"
 #include "time-utils.h"
 
@@ -211,32 +212,6 @@ void record_files__abort(struct record_files *files, struct data_append *app)
 {
 	if (files->has_temp)
 		close_file(files, app);
-}
-
-/* Without RENAME_NOREPLACE: use link(), or reserve the name with an empty file */
-static int rename_otherwise(const char *from, const char *to)
-{
-	int fd;
-
-	if (!link(from, to)) {
-		unlink(from);
-		return 0;
-	}
-	if (errno == EEXIST)
-		return -EEXIST;
-	fd = open(to, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	return rename(from, to) ? -errno : 0;
-}
-
-/* Fail with -EEXIST if there is a file called @to */
-static int rename_new(const char *from, const char *to)
-{
-	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
-		return 0;
-	return errno == EINVAL ? rename_otherwise(from, to) : -errno;
 }
 
 /* Replace characters of the label that don't belong in a file name */
