@@ -390,6 +390,52 @@ static int test_exec_late(void)
 	return TEST_OK;
 }
 
+/* The new program calls exec, too: of all that is left, the newest still returns first */
+static int test_exec_twice(void)
+{
+	struct trigger_engine *engine = engine_for(slow);
+
+	CHECK(engine);
+	tell_of(engine, IN, 5, 7, 1000);
+	tell_of(engine, IN, 5, 7, 1150);
+	tell_of(engine, TRIGGER_EXEC, 5, 5, 1200);
+	tell_of(engine, IN, 5, 8, 1300);
+	tell_of(engine, IN, 5, 8, 1350);
+	tell_of(engine, TRIGGER_EXEC, 5, 5, 1440);
+	tell_of(engine, OUT, 5, 5, 1500);
+	tell_of(engine, OUT, 5, 5, 1510);
+	tell_of(engine, OUT, 5, 5, 1520);
+	tell_of(engine, OUT, 5, 5, 1530);
+	trigger_engine__finish(engine);
+	CHECK(seen.nr == 4);
+	CHECK(seen.fired[0].open && seen.fired[0].since == 1000);
+	CHECK(seen.fired[1].open && seen.fired[1].since == 1300);
+	CHECK(seen.fired[2].since == 1350 && seen.fired[2].time == 1500);
+	CHECK(seen.fired[3].since == 1150 && seen.fired[3].time == 1520);
+	trigger_engine__delete(engine);
+	return TEST_OK;
+}
+
+/* So many processes that they share buckets: exec is about the calls of one */
+static int test_exec_others(void)
+{
+	struct trigger_engine *engine = engine_for(slow);
+	unsigned int i, nr = CALLS_MAX / 2;
+
+	CHECK(engine);
+	for (i = 1; i <= nr; i++)
+		tell(engine, IN, i, 1000);
+	for (i = 1; i <= nr; i += 2)
+		tell(engine, TRIGGER_EXEC, i, 1001);
+	tell(engine, OUT, nr + 1, 2000);
+	trigger_engine__finish(engine);
+	CHECK(seen.nr == nr / 2);
+	for (i = 0; i < seen.nr; i++)
+		CHECK(seen.fired[i].open && seen.fired[i].tid == 2 * ((int)i + 1));
+	trigger_engine__delete(engine);
+	return TEST_OK;
+}
+
 /* Calls that a program left open by exec make room for others */
 static int test_exec_many(void)
 {
@@ -1019,6 +1065,8 @@ static int test__trigger_engine(struct test_suite *test __maybe_unused,
 	CHECK(!test_more_open());
 	CHECK(!test_exec());
 	CHECK(!test_exec_late());
+	CHECK(!test_exec_twice());
+	CHECK(!test_exec_others());
 	CHECK(!test_exec_many());
 	CHECK(!test_elsewhere());
 	CHECK(!test_no_thread());

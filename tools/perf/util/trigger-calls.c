@@ -18,10 +18,14 @@ enum call_state {
 	NR_STATES,
 };
 
-/* @node: in its thread's bucket, the newest first. @age: in the list of its state. */
+/*
+ * @node: in its thread's bucket, the newest first. @age: in the list of its state.
+ * @process: in its process's bucket, the oldest first, until exec.
+ */
 struct call {
 	struct hlist_node		node;
 	struct list_head		age;
+	struct list_head		process;
 	u64				thread;
 	struct trigger_occurrence	entry;
 	enum call_state			state;
@@ -30,6 +34,7 @@ struct call {
 /* @all: the calls in each state, the oldest first. @nr: how many. */
 struct trigger_calls {
 	struct hlist_head	buckets[1 << BITS];
+	struct list_head	processes[1 << BITS];
 	struct list_head	all[NR_STATES];
 	unsigned int		nr[NR_STATES];
 	u64			nr_forgotten;
@@ -39,9 +44,12 @@ struct trigger_calls *trigger_calls__new(void)
 {
 	struct trigger_calls *calls = zalloc(sizeof(*calls));
 	int state;
+	size_t i;
 
 	if (!calls)
 		return NULL;
+	for (i = 0; i < ARRAY_SIZE(calls->processes); i++)
+		INIT_LIST_HEAD(&calls->processes[i]);
 	for (state = 0; state < NR_STATES; state++)
 		INIT_LIST_HEAD(&calls->all[state]);
 	return calls;
@@ -66,10 +74,16 @@ static struct hlist_head *bucket(struct trigger_calls *calls, u64 thread)
 	return &calls->buckets[hash_64(thread, BITS)];
 }
 
+static struct list_head *process(struct trigger_calls *calls, int pid)
+{
+	return &calls->processes[hash_32(pid, BITS)];
+}
+
 static void forget(struct trigger_calls *calls, struct call *call)
 {
 	hlist_del(&call->node);
 	list_del(&call->age);
+	list_del(&call->process);
 	calls->nr[call->state]--;
 	free(call);
 }
@@ -110,6 +124,7 @@ int trigger_calls__enter(struct trigger_calls *calls, const struct trigger_occur
 	call->state = CALL_OPEN;
 	hlist_add_head(&call->node, bucket(calls, call->thread));
 	list_add_tail(&call->age, &calls->all[CALL_OPEN]);
+	list_add_tail(&call->process, process(calls, entry->pid));
 	calls->nr[CALL_OPEN]++;
 	return 0;
 }
@@ -166,23 +181,21 @@ static void give_to(struct trigger_calls *calls, struct call *call, u64 thread)
 
 /*
  * All other threads of the process have ended, and so have their calls: what is left is of
- * the one that has called exec. The oldest come first, so the newest is found first.
+ * the one that has called exec. The oldest come first, so the newest is found first. The next
+ * exec, by the same thread, changes nothing about them: they leave the process's bucket.
  */
 void trigger_calls__exec(struct trigger_calls *calls, const struct trigger_occurrence *exec)
 {
-	static const enum call_state by_age[] = { CALL_EXECED, CALL_OVERDUE, CALL_OPEN };
 	u64 thread = thread_of(exec);
 	struct call *call, *next;
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(by_age); i++) {
-		list_for_each_entry_safe(call, next, &calls->all[by_age[i]], age) {
-			if (call->entry.pid != exec->pid)
-				continue;
-			give_to(calls, call, thread);
-			if (call->state == CALL_OPEN)
-				set_state(calls, call, CALL_EXECED);
-		}
+	list_for_each_entry_safe(call, next, process(calls, exec->pid), process) {
+		if (call->entry.pid != exec->pid)
+			continue;
+		list_del_init(&call->process);
+		give_to(calls, call, thread);
+		if (call->state == CALL_OPEN)
+			set_state(calls, call, CALL_EXECED);
 	}
 }
 
