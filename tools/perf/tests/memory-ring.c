@@ -543,6 +543,48 @@ static int test_walk(void)
 	return 0;
 }
 
+/* A clock that goes on only while samples are seen */
+static u64 clock_ns;
+
+static u64 read_clock(void)
+{
+	return clock_ns;
+}
+
+static void take_time(void *arg, const union perf_event *event __maybe_unused)
+{
+	clock_ns += *(u64 *)arg;
+}
+
+/* However often it is asked for, a walk takes one twentieth of the time */
+static int test_walk_seldom(u64 cost)
+{
+	struct memory_ring_visitor visitor = { .sample = take_time, .arg = &cost };
+	struct memory_ring_count count = { .samples = 42 };
+	u64 next = 0, begin, took;
+	struct model m;
+
+	CHECK(!model__init(&m, MEMORY_RING_MIN_SIZE, 1024));
+	CHECK(!append(&m, 10));
+	clock_ns = begin = 1000;
+	CHECK(!memory_ring__walk_seldom(m.ring, read_clock, &next, &count, &visitor));
+	CHECK(count.samples == 42 + count_type(&m, 0, m.appended, PERF_RECORD_SAMPLE));
+	took = clock_ns - begin;
+	CHECK(took == cost * (count.samples - 42) && took);
+
+	/* Also if there is something new */
+	CHECK(!append(&m, 10));
+	memset(&count, 0, sizeof(count));
+	for (; clock_ns < begin + 20 * took; clock_ns += cost)
+		CHECK(memory_ring__walk_seldom(m.ring, read_clock, &next, &count, &visitor) ==
+		      -EAGAIN);
+	CHECK(!count.samples && !count.wanted && !count.lost);
+	CHECK(!memory_ring__walk_seldom(m.ring, read_clock, &next, &count, &visitor));
+	CHECK(count.samples == count_type(&m, 0, m.appended, PERF_RECORD_SAMPLE));
+	model__exit(&m);
+	return 0;
+}
+
 /* A dump failed: the next one has the same records, and those since, as far as they fit */
 static int test_give_back(int rounds, unsigned int since, bool all)
 {
@@ -853,6 +895,8 @@ static int test__memory_ring(struct test_suite *test __maybe_unused,
 		CHECK(!test_give_back(i, 500, false));
 	}
 	CHECK(!test_walk());
+	CHECK(!test_walk_seldom(1));
+	CHECK(!test_walk_seldom(1000));
 	CHECK(!test_stuck());
 	CHECK(!test_drop());
 	CHECK(!test_lost());

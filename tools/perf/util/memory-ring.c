@@ -477,6 +477,21 @@ int memory_ring__walk(struct memory_ring *ring, struct memory_ring_count *count,
 	return walk_list(ring, &ring->ring, count, ring->whole[0], &visitor);
 }
 
+int memory_ring__walk_seldom(struct memory_ring *ring, u64 (*clock)(void), u64 *next,
+			     struct memory_ring_count *count,
+			     const struct memory_ring_visitor *v)
+{
+	u64 begin = clock(), end;
+	int err;
+
+	if (begin < *next)
+		return -EAGAIN;
+	err = memory_ring__walk(ring, count, v);
+	end = clock();
+	*next = end + MEMORY_RING_REST * (end - begin);
+	return err;
+}
+
 size_t memory_ring__used(const struct memory_ring *ring)
 {
 	struct chunk *chunk;

@@ -159,6 +159,21 @@ int memory_ring__walk_new(struct memory_ring *ring, const struct memory_ring_vis
  */
 int memory_ring__walk(struct memory_ring *ring, struct memory_ring_count *count,
 		      const struct memory_ring_visitor *v);
+
+/* After a walk, so many times as long as it took belong to other work: 95 % */
+#define MEMORY_RING_REST	19
+
+/**
+ * memory_ring__walk_seldom - Walk like memory_ring__walk(), if the last walk is long enough ago
+ * @clock: nanoseconds that never go back
+ * @next:  the earliest time of the next walk, 0 at first
+ *
+ * The appending thread can't append while it walks a large ring, so it doesn't walk each time
+ * that somebody asks. Return -EAGAIN, with @count unchanged, if it is too early.
+ */
+int memory_ring__walk_seldom(struct memory_ring *ring, u64 (*clock)(void), u64 *next,
+			     struct memory_ring_count *count,
+			     const struct memory_ring_visitor *v);
 /* Bytes of the records in the ring, for the appending thread */
 size_t memory_ring__used(const struct memory_ring *ring);
 

@@ -72,7 +72,8 @@ struct ring_dump {
 	 * Owned by the main thread. @noticed: a step of the clock that isn't applied yet.
 	 * @mixed: the ring may have records from before and after it. @old_samples:
 	 * samples dropped before that. @aux: the trace for the next dump. @stats: as of the
-	 * last status. @waiting: it is too early for the dump that is requested.
+	 * last status. @next_walk: not before that is the ring walked for one.
+	 * @waiting: it is too early for the dump that is requested.
 	 * @nr_waited: dumps for which it was. @nr_refused: requests after the last dump.
 	 * @nr, @dumped, @nr_skipped: of all complete dumps. @unused: samples in the ring at
 	 * the end.
@@ -86,6 +87,7 @@ struct ring_dump {
 	pthread_t		thread;
 	bool			started;
 	struct ring_dump_stats	stats;
+	u64			next_walk;
 	bool			waiting;
 	unsigned int		nr_waited;
 	unsigned int		nr_refused;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* perf record -M: what there is in memory, and what has been so far; see ring-dump.h */
+#include <errno.h>
 #include <linux/kernel.h>
 #include "evlist.h"
 #include "ring-dump.h"
 #include "ring-dump-state.h"
+#include "time-utils.h"
 
 /* The times of the first and the last sample of the ring */
 struct times {
@@ -24,6 +26,11 @@ static void note_time(void *arg, const union perf_event *event)
 	times->last = max(times->last, time);
 }
 
+static u64 read_clock(void)
+{
+	return rdclock();
+}
+
 static void note_ring(struct ring_dump *dump, struct ring_dump_stats *stats)
 {
 	const struct memory_ring_count *dropped = memory_ring__dropped(dump->ring);
@@ -31,8 +38,11 @@ static void note_ring(struct ring_dump *dump, struct ring_dump_stats *stats)
 	struct memory_ring_visitor visitor = { .sample = note_time, .arg = &times };
 	struct memory_ring_count count = {};
 
-	memory_ring__walk(dump->ring, &count, &visitor);
 	stats->used = memory_ring__used(dump->ring);
+	/* The rest is of one moment: else what has left the ring since would count twice */
+	if (memory_ring__walk_seldom(dump->ring, read_clock, &dump->next_walk, &count,
+				     &visitor) == -EAGAIN)
+		return;
 	stats->samples = count.samples;
 	stats->span = times.last - times.first;
 	/* What a dump is writing now is in none of these: it doesn't count backwards */
