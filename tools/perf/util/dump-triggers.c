@@ -43,11 +43,23 @@
  */
 #define HIDDEN_NS	(90 * NSEC_PER_MSEC)
 
-/* Programs that wait for a dump at a time */
-#define MAX_WAITERS	64
+/* Programs that wait for a dump at a time, in all and of each user */
+#define MAX_WAITERS		64
+#define MAX_WAITERS_OF_USER	8
 
 /* The largest record: its size is a u16 */
 #define RECORD_MAX	65536
+
+/*
+ * A program that waits for its dump. @busy: it does. The main thread sets that, the thread
+ * that answers clears it by a release, when it no longer uses what follows.
+ */
+struct waiter {
+	bool	busy;
+	uid_t	uid;
+	int	fd;
+	char	name[DUMP_TRIGGER_MAX_NAME + 1];
+};
 
 struct watched_evsel {
 	struct evsel	*evsel;
@@ -76,8 +88,7 @@ struct dump_triggers {
 	struct trigger_socket_opts socket_opts;
 	struct trigger_socket	*socket;
 	struct dump_status	*status;
-	/* Programs that wait for a dump. The thread that makes it answers them. */
-	unsigned int		nr_waiters;
+	struct waiter		waiters[MAX_WAITERS];
 
 	/* A record that goes on in the next piece: @used bytes of it are here */
 	size_t			used;
@@ -152,13 +163,6 @@ static size_t print_now(char *buf, size_t size, struct evlist *evlist)
 	return len + print_time(buf + len, size - len, now.tv_sec * NSEC_PER_SEC + now.tv_nsec);
 }
 
-/* A program that waits for its dump */
-struct waiter {
-	struct dump_triggers	*triggers;
-	int			fd;
-	char			name[DUMP_TRIGGER_MAX_NAME + 1];
-};
-
 /* Called by the thread that makes the dump, too */
 static void answer_waiter(void *arg, const struct dump_request *request __maybe_unused,
 			  const struct dump_outcome *outcome)
@@ -175,19 +179,37 @@ static void answer_waiter(void *arg, const struct dump_request *request __maybe_
 			 outcome->bytes, outcome->lost, outcome->file);
 		trigger_socket__answer(waiter->fd, "ack", waiter->name, more);
 	}
-	__atomic_sub_fetch(&waiter->triggers->nr_waiters, 1, __ATOMIC_RELAXED);
-	free(waiter);
+	__atomic_store_n(&waiter->busy, false, __ATOMIC_RELEASE);
 }
 
-static struct waiter *new_waiter(struct dump_triggers *triggers, const char *name)
+/* Find a place for a program of @uid. Return NULL, or why there is none. */
+static const char *find_place(struct dump_triggers *triggers, uid_t uid, struct waiter **place)
 {
-	struct waiter *waiter = zalloc(sizeof(*waiter));
+	unsigned int i, of_user = 0;
 
-	if (!waiter)
-		return NULL;
-	waiter->triggers = triggers;
+	*place = NULL;
+	for (i = 0; i < MAX_WAITERS; i++) {
+		struct waiter *waiter = &triggers->waiters[i];
+
+		if (!__atomic_load_n(&waiter->busy, __ATOMIC_ACQUIRE))
+			*place = waiter;
+		else if (waiter->uid == uid)
+			of_user++;
+	}
+	if (of_user >= MAX_WAITERS_OF_USER)
+		return "too many programs of this user wait for a dump";
+	return *place ? NULL : "too many programs wait for a dump";
+}
+
+/* The connection is the waiter's then */
+static void start_waiting(struct waiter *waiter, const char *name,
+			  struct trigger_socket_request *request)
+{
+	waiter->busy = true;
+	waiter->uid = request->peer->uid;
+	waiter->fd = request->fd;
 	strcpy(waiter->name, name);
-	return waiter;
+	request->fd = -1;
 }
 
 /* The program's reason names the file and is in the header, behind who it was */
@@ -226,11 +248,8 @@ static const char *fire_asked(struct dump_triggers *triggers, const struct trigg
 	len += print_now(why + len, sizeof(why) - len, triggers->evlist);
 	if (*line->reason)
 		scnprintf(why + len, sizeof(why) - len, ": %s", line->reason);
-	if (waiter) {
-		waiter->fd = request->fd;
-		request->fd = -1;
-		__atomic_add_fetch(&triggers->nr_waiters, 1, __ATOMIC_RELAXED);
-	}
+	if (waiter)
+		start_waiting(waiter, line->name, request);
 	request_asked(triggers, line, why, waiter);
 	return NULL;
 }
@@ -244,15 +263,8 @@ static const char *wait_asked(struct dump_triggers *triggers, const struct trigg
 
 	if (!triggers->dump)
 		return "a snapshot of -S can't be waited for";
-	if (__atomic_load_n(&triggers->nr_waiters, __ATOMIC_RELAXED) >= MAX_WAITERS)
-		return "too many programs wait for a dump";
-	waiter = new_waiter(triggers, line->name);
-	if (!waiter)
-		return "not enough memory";
-	why = fire_asked(triggers, line, request, waiter);
-	if (why)
-		free(waiter);
-	return why;
+	why = find_place(triggers, request->peer->uid, &waiter);
+	return why ?: fire_asked(triggers, line, request, waiter);
 }
 
 static const char *status_asked(struct dump_triggers *triggers,

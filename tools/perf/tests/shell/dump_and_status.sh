@@ -229,6 +229,36 @@ test_end() {
 	fi
 }
 
+as_other() {
+	setpriv --reuid 65534 --clear-groups "$@"
+}
+
+# A user's programs, here without an answer in time, take no place of other users' programs.
+# A user can ask ten times at once, so this asks no more often.
+test_waiters() {
+	start -a --switch-output=signal --dump-interval 100
+	chmod 666 "$socket"
+	dump -q > /dev/null 2>&1
+	waiters=
+	for i in 1 2 3 4 5 6 7 8; do
+		dump --timeout 2 "$i" > /dev/null 2>> "$dir/waiters" &
+		waiters="$waiters $!"
+	done
+	# shellcheck disable=SC2086  # several numbers
+	wait $waiters
+	if [ "$(grep -c 'No answer within 2 seconds' "$dir/waiters")" -ne 8 ]; then
+		fail "Many that wait" "$(cat "$dir/waiters")"
+	elif ! exits 1 'too many programs of this user wait' dump --timeout 2; then
+		fail "Many that wait" "no limit for a user"
+	elif [ "$(id -u)" -eq 0 ] && as_other perf version > /dev/null 2>&1 &&
+	     ! exits 1 'No answer within 1 seconds' as_other perf dump --socket "$socket" --timeout 1; then
+		fail "Many that wait" "no place for another user"
+	else
+		echo "Many that wait [Success]"
+	fi
+	stop
+}
+
 # Another file takes all room once perf record has started. The names of the processes alone don't
 # fit into what is left, however early the dump comes.
 test_disk_full() {
@@ -318,6 +348,7 @@ test_bad
 test_rights
 test_not_running
 test_end
+test_waiters
 test_disk_full
 test_space
 test_daemon
