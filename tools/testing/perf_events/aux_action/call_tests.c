@@ -70,7 +70,7 @@ static void leaders(void)
 
 static void groups(void)
 {
-	struct perf_aux_level level = { 0 };
+	struct perf_aux_level level = { .users = REFCOUNT_INIT(1) };
 	struct perf_event last = { 0 };
 	struct perf_event first = { .next = &last };
 	struct perf_event leader = { .next = &first };
@@ -84,6 +84,9 @@ static void groups(void)
 	last.attr.aux_pause = 0;
 	leader.aux_action.level = &level;
 	tap_result(!perf_group_has_aux_action(&leader), "a group with an AUX area event only");
+	refcount_set(&level.users, 2);
+	tap_result(perf_group_has_aux_action(&leader), "a group that shares its level");
+	refcount_set(&level.users, 1);
 	level.request = PERF_AUX_PAUSED;
 	tap_result(perf_group_has_aux_action(&leader), "a group that starts paused");
 	level.request = 1UL << PERF_AUX_REQUEST_SHIFT;
