@@ -70,8 +70,11 @@ stuck() {
 	let_pass 0.5
 	perf=$recorder
 	(($# == 0)) || perf=$(pgrep -P "$recorder")
-	kill "-$signal" "$perf"
-	kill "-$signal" "$perf"
+	# At once, however busy the machine is: with a pause between them, the second ends perf.
+	kill -STOP "$perf"
+	kill -INT "$perf"
+	kill -TERM "$perf"
+	kill -CONT "$perf"
 	wait_for 20 "the message" grep -q 'another signal' record.log || return
 	! gone "$perf" || complain "it did not wait" || return
 	kill "-$signal" "$perf"
