@@ -216,6 +216,8 @@ TEST(filter_mmap_and_poll)
 
 	if (lacks_pmu("intel_pt"))
 		SKIP(return, "%s", lacks_pmu("intel_pt"));
+	if (pmu_cap("intel_pt", "num_address_ranges") < 1)
+		SKIP(return, "no address filters");
 	child = fork();
 	ASSERT_GE(child, 0);
 	if (!child) {
