@@ -566,7 +566,8 @@ static int test_walk_seldom(u64 cost)
 
 	CHECK(!model__init(&m, MEMORY_RING_MIN_SIZE, 1024));
 	CHECK(!append(&m, 10));
-	clock_ns = begin = 1000;
+	begin = 1000;
+	clock_ns = begin;
 	CHECK(!memory_ring__walk_seldom(m.ring, read_clock, &next, &count, &visitor));
 	CHECK(count.samples == 42 + count_type(&m, 0, m.appended, PERF_RECORD_SAMPLE));
 	took = clock_ns - begin;

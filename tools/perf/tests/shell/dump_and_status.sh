@@ -251,7 +251,8 @@ test_waiters() {
 	elif ! exits 1 'too many programs of this user wait' dump --timeout 2; then
 		fail "Many that wait" "no limit for a user"
 	elif [ "$(id -u)" -eq 0 ] && as_other perf version > /dev/null 2>&1 &&
-	     ! exits 1 'No answer within 1 seconds' as_other perf dump --socket "$socket" --timeout 1; then
+	     ! exits 1 'No answer within 1 seconds' \
+		as_other perf dump --socket "$socket" --timeout 1; then
 		fail "Many that wait" "no place for another user"
 	else
 		echo "Many that wait [Success]"

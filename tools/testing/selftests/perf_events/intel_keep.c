@@ -482,6 +482,101 @@ TEST(pt_discarded_windows_span_tables)
 }
 
 /*
+ * A processor without Intel PT in VMX operation: a window that VMX operation interrupts, or
+ * that begins there, is kept and discarded like others. The gates come twice, at both calls of
+ * tm_set_vmx(), and the window is counted once.
+ */
+struct vmx_gates {
+	const char *resume, *pause;	/* functions of the kernel; NULL: not in VMX operation */
+};
+
+static void windows_in_vmx(struct __test_metadata *_metadata, struct gated *gated,
+			   const struct vmx_gates *at, __u64 longer)
+{
+	int aux = gated->group.aux, i;
+
+	ASSERT_EQ(keep_longer(aux, longer), 0);
+	enable_group(_metadata, gated);
+	for (i = 0; i < ROUNDS; i++) {
+		if (!at->resume)
+			fire_tag(TAG_RESUME);
+		ASSERT_EQ(model_vmx(10), 0);
+		if (!at->pause)
+			fire_tag(TAG_PAUSE);
+	}
+	disable_and_read(_metadata, gated);
+}
+
+static int add_gate_at(const struct gated *gated, const char *function, bool resumes)
+{
+	struct perf_event_attr attr;
+
+	attr_probe(&attr, pmu_type("kprobe"), function, 0);
+
+	return aux_group_add_gate(&gated->group, &gated->spec, &attr, resumes);
+}
+
+static void vmx_gates(struct __test_metadata *_metadata, const struct vmx_gates *at)
+{
+	int gate[2] = { -1, -1 };
+	struct keeping k = {};
+	struct gated *gated = &k.gated;
+
+	gated_init_pt(gated, &k.pt);
+	if (!setup_kind(_metadata, gated, "nmi"))
+		return;
+	/* A CPU event, as a switch of tasks would cut the window */
+	gated->spec.pid = -1;
+	gated->spec.cpu = gated->cpu;
+	gated->spec.exclude_kernel = true;
+	open_group(_metadata, gated);
+	if (at->resume) {
+		gate[0] = add_gate_at(gated, at->resume, true);
+		ASSERT_GE(gate[0], 0);
+	}
+	if (at->pause) {
+		gate[1] = add_gate_at(gated, at->pause, false);
+		ASSERT_GE(gate[1], 0);
+	}
+
+	windows_in_vmx(_metadata, gated, at, FOREVER);
+	ASSERT_EQ(count_windows(gated->group.aux, &k.windows), 0);
+	EXPECT_EQ(k.windows.discarded, ROUNDS);
+	EXPECT_EQ(all_windows(&k.windows), ROUNDS);
+	EXPECT_EQ(gated->group.page->aux_head, 0);
+
+	windows_in_vmx(_metadata, gated, at, ALWAYS);
+	ASSERT_EQ(count_windows(gated->group.aux, &k.windows), 0);
+	EXPECT_EQ(k.windows.kept, ROUNDS);
+	EXPECT_EQ(all_windows(&k.windows), 2 * ROUNDS);
+	EXPECT_GE(perf_records_flagged(&gated->records, 0, PERF_AUX_FLAG_PARTIAL), ROUNDS);
+
+	close(gate[1]);
+	close(gate[0]);
+	pt_close(_metadata, gated);
+}
+
+TEST(pt_windows_in_vmx)
+{
+	static const struct vmx_gates at[] = {
+		{ NULL, "tm_set_vmx" },
+		{ "tm_set_vmx", NULL },
+		{ "tm_set_vmx", "intel_pt_handle_vmx" },
+	};
+	struct rate_limit limit;
+	size_t i;
+
+	if (!has_model())
+		SKIP(return, "VMX operation without KVM needs the model");
+	if (pmu_type("kprobe") < 0)
+		SKIP(return, "no PMU kprobe (CONFIG_KPROBE_EVENTS)");
+	ASSERT_EQ(rate_unlimit(&limit), 0);
+	for (i = 0; i < ARRAY_SIZE(at); i++)
+		vmx_gates(_metadata, &at[i]);
+	set_rate_limit(&limit);
+}
+
+/*
  * Each window is two writes of CTL. A discarded one is three more, for where the output is
  * and for PSB+. BTS's output isn't in MSRs.
  */
