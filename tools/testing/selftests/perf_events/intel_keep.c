@@ -483,42 +483,50 @@ TEST(pt_discarded_windows_span_tables)
 
 /*
  * A processor without Intel PT in VMX operation: a window that VMX operation interrupts, or
- * that begins there, is kept and discarded like others. The gates come twice, at both calls of
- * tm_set_vmx(), and the window is counted once.
+ * that begins there, is kept and discarded like others, and counted once even if its gate comes
+ * twice. The model waits there, by udelay().
  */
 struct vmx_gates {
-	const char *resume, *pause;	/* functions of the kernel; NULL: not in VMX operation */
+	bool resumes[2];	/* gates at __udelay(), and at __const_udelay(), which that calls */
+	int windows;
 };
 
 static void windows_in_vmx(struct __test_metadata *_metadata, struct gated *gated,
-			   const struct vmx_gates *at, __u64 longer)
+			   const struct vmx_gates *gates, __u64 longer)
 {
-	int aux = gated->group.aux, i;
+	int i;
 
-	ASSERT_EQ(keep_longer(aux, longer), 0);
+	ASSERT_EQ(keep_longer(gated->group.aux, longer), 0);
 	enable_group(_metadata, gated);
 	for (i = 0; i < ROUNDS; i++) {
-		if (!at->resume)
+		if (!gates->resumes[0])
 			fire_tag(TAG_RESUME);
 		ASSERT_EQ(model_vmx(10), 0);
-		if (!at->pause)
+		if (gates->resumes[1])
 			fire_tag(TAG_PAUSE);
 	}
 	disable_and_read(_metadata, gated);
 }
 
-static int add_gate_at(const struct gated *gated, const char *function, bool resumes)
+static void open_with_gates(struct __test_metadata *_metadata, struct gated *gated,
+			    const struct vmx_gates *gates, int *gate)
 {
+	static const char * const at[] = { "__udelay", "__const_udelay" };
 	struct perf_event_attr attr;
+	int i;
 
-	attr_probe(&attr, pmu_type("kprobe"), function, 0);
-
-	return aux_group_add_gate(&gated->group, &gated->spec, &attr, resumes);
+	open_group(_metadata, gated);
+	for (i = 0; i < 2; i++) {
+		attr_probe(&attr, pmu_type("kprobe"), at[i], 0);
+		gate[i] = aux_group_add_gate(&gated->group, &gated->spec, &attr,
+					     gates->resumes[i]);
+		ASSERT_GE(gate[i], 0);
+	}
 }
 
-static void vmx_gates(struct __test_metadata *_metadata, const struct vmx_gates *at)
+static void keep_in_vmx(struct __test_metadata *_metadata, const struct vmx_gates *gates)
 {
-	int gate[2] = { -1, -1 };
+	int all = ROUNDS * gates->windows, gate[2];
 	struct keeping k = {};
 	struct gated *gated = &k.gated;
 
@@ -529,26 +537,18 @@ static void vmx_gates(struct __test_metadata *_metadata, const struct vmx_gates 
 	gated->spec.pid = -1;
 	gated->spec.cpu = gated->cpu;
 	gated->spec.exclude_kernel = true;
-	open_group(_metadata, gated);
-	if (at->resume) {
-		gate[0] = add_gate_at(gated, at->resume, true);
-		ASSERT_GE(gate[0], 0);
-	}
-	if (at->pause) {
-		gate[1] = add_gate_at(gated, at->pause, false);
-		ASSERT_GE(gate[1], 0);
-	}
+	open_with_gates(_metadata, gated, gates, gate);
 
-	windows_in_vmx(_metadata, gated, at, FOREVER);
+	windows_in_vmx(_metadata, gated, gates, FOREVER);
 	ASSERT_EQ(count_windows(gated->group.aux, &k.windows), 0);
-	EXPECT_EQ(k.windows.discarded, ROUNDS);
-	EXPECT_EQ(all_windows(&k.windows), ROUNDS);
+	EXPECT_EQ(k.windows.discarded, all);
+	EXPECT_EQ(all_windows(&k.windows), all);
 	EXPECT_EQ(gated->group.page->aux_head, 0);
 
-	windows_in_vmx(_metadata, gated, at, ALWAYS);
+	windows_in_vmx(_metadata, gated, gates, ALWAYS);
 	ASSERT_EQ(count_windows(gated->group.aux, &k.windows), 0);
-	EXPECT_EQ(k.windows.kept, ROUNDS);
-	EXPECT_EQ(all_windows(&k.windows), 2 * ROUNDS);
+	EXPECT_EQ(k.windows.kept, all);
+	EXPECT_EQ(all_windows(&k.windows), 2 * all);
 	EXPECT_GE(perf_records_flagged(&gated->records, 0, PERF_AUX_FLAG_PARTIAL), ROUNDS);
 
 	close(gate[1]);
@@ -558,10 +558,11 @@ static void vmx_gates(struct __test_metadata *_metadata, const struct vmx_gates 
 
 TEST(pt_windows_in_vmx)
 {
-	static const struct vmx_gates at[] = {
-		{ NULL, "tm_set_vmx" },
-		{ "tm_set_vmx", NULL },
-		{ "tm_set_vmx", "intel_pt_handle_vmx" },
+	static const struct vmx_gates gates[] = {
+		{ { false, false }, 1 },
+		{ { true, true }, 1 },
+		{ { true, false }, 1 },
+		{ { false, true }, 2 },
 	};
 	struct rate_limit limit;
 	size_t i;
@@ -571,8 +572,8 @@ TEST(pt_windows_in_vmx)
 	if (pmu_type("kprobe") < 0)
 		SKIP(return, "no PMU kprobe (CONFIG_KPROBE_EVENTS)");
 	ASSERT_EQ(rate_unlimit(&limit), 0);
-	for (i = 0; i < ARRAY_SIZE(at); i++)
-		vmx_gates(_metadata, &at[i]);
+	for (i = 0; i < ARRAY_SIZE(gates); i++)
+		keep_in_vmx(_metadata, &gates[i]);
 	set_rate_limit(&limit);
 }
 
