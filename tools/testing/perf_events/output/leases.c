@@ -724,9 +724,6 @@ void lease_tests(void)
 {
 	test_rate();
 	test_closes();
-	test_interrupted(false);
-	test_interrupted(true);
-	test_pause_anywhere();
 	test_flush_at_tick();
 	test_hidden();
 	test_not_hidden();
@@ -742,4 +739,8 @@ void lease_tests(void)
 	test_free_with_lease();
 	test_free_while_asked();
 	test_end_of_block();
+	/* The longest, last */
+	test_pause_anywhere();
+	test_interrupted(false);
+	test_interrupted(true);
 }
