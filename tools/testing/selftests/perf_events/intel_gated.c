@@ -316,12 +316,7 @@ long gated_at_point(struct gated *gated, const struct msr_point *point,
 
 int gated_wait_handed_over(struct gated *gated, void (*work)(struct gated *gated))
 {
-	return gated_wait_past(gated, gated->group.page->aux_head, work);
-}
-
-int gated_wait_past(struct gated *gated, __u64 head, void (*work)(struct gated *gated))
-{
-	__u64 end = clock_ns() + LONGEST_WAIT;
+	__u64 end = clock_ns() + LONGEST_WAIT, head = gated->group.page->aux_head;
 
 	do {
 		if (clock_ns() > end)

@@ -100,7 +100,6 @@ long gated_at_point(struct gated *gated, const struct msr_point *point,
  * PERF_AUX_FLAG_TRUNCATED. -1 if it takes longer than 20 seconds.
  */
 int gated_wait_handed_over(struct gated *gated, void (*work)(struct gated *gated));
-int gated_wait_past(struct gated *gated, __u64 head, void (*work)(struct gated *gated));
 int gated_wait_truncated(struct gated *gated, void (*work)(struct gated *gated));
 /* The level that the newest sample's gate requested; at first, paused */
 bool gated_is_paused(const struct gated *gated);

@@ -399,6 +399,35 @@ TEST_F(pt_inside_interrupt, pauses)
 			     BY_TRACEPOINT, false, true, do_interrupt), 6);
 }
 
+static void read_hits(const int *gate, __u64 *hits)
+{
+	hits[0] = perf_count(gate[0]);
+	hits[1] = perf_count(gate[1]);
+}
+
+/*
+ * The trace runs, and then both gates hit, within 20 seconds. They may have hit before: the group
+ * is scheduled anew when a gate is enabled.
+ */
+static bool run_until_both_hit(struct gated *gated, const int *gate)
+{
+	__u64 end = clock_ns() + 20000000000ULL, before[2], hits[2];
+
+	do {
+		read_hits(gate, before);
+		fire(true);
+		read_hits(gate, hits);
+	} while (memcmp(before, hits, sizeof(hits)));
+
+	while (hits[0] == before[0] || hits[1] == before[1]) {
+		if (clock_ns() > end)
+			return false;
+		make_trace(gated);
+		read_hits(gate, hits);
+	}
+	return true;
+}
+
 /*
  * Pause in the handler, and resume later in it, or the reverse. A pause or resume must
  * not access the two registers: the gates would request each other again and again.
@@ -412,7 +441,6 @@ static void two_gates(struct __test_metadata *_metadata, struct inside *in,
 	};
 	struct gated *gated = &in->gated;
 	int gate[2], i;
-	__u64 head;
 
 	for (i = 0; i < 2; i++) {
 		gate[i] = open_msr_gate(&gated->spec, &gated->group, &at[i],
@@ -423,16 +451,12 @@ static void two_gates(struct __test_metadata *_metadata, struct inside *in,
 	fire(false);
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(perf_enable(gate[i]), 0);
-	head = gated->group.page->aux_head;
-	fire(true);
-	ASSERT_EQ(gated_wait_past(gated, head, make_trace), 0)
+	ASSERT_TRUE(run_until_both_hit(gated, gate))
 		TH_LOG("no interrupt within 20 seconds");
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(perf_disable(gate[i]), 0);
-	for (i = 0; i < 2; i++) {
-		EXPECT_GE(perf_count(gate[i]), 1);
+	for (i = 0; i < 2; i++)
 		gated->others += perf_count(gate[i]);
-	}
 	expect_level(_metadata, gated, resumes_last);
 	close(gate[1]);
 	close(gate[0]);
