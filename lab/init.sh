@@ -13,7 +13,8 @@
 # command terminal rows columns
 set -u
 
-# Under emulation a command takes a tenth of a second: use few.
+# Under emulation a command takes a tenth of a second, most of it to load libraries. So use few,
+# and those of busybox, which is linked statically.
 
 fail() {
 	printf '<2>lab: %s\n' "$*" >/dev/kmsg
@@ -23,10 +24,11 @@ fail() {
 # pivot_root moves this shell, too: there is no need to start it again.
 make_root() {
 	PATH=/usr/sbin:/usr/bin:/sbin:/bin
-	mount -t tmpfs -o size=75% tmpfs /run
-	mkdir -p /run/upper/.lower /run/work /run/root
-	mount -t overlay -o lowerdir=/,upperdir=/run/upper,workdir=/run/work overlay /run/root
-	cd /run/root && pivot_root . .lower && cd / || exit 1
+	busybox mount -t tmpfs -o size=75% tmpfs /run
+	busybox mkdir -p /run/upper/.lower /run/work /run/root
+	busybox mount -t overlay -o lowerdir=/,upperdir=/run/upper,workdir=/run/work overlay \
+		/run/root
+	cd /run/root && busybox pivot_root . .lower && cd / || exit 1
 }
 
 # In order: some directories are in what is mounted before them.
@@ -34,11 +36,11 @@ mount_all() {
 	mount -a --fstab "$1"
 	# As other inits do: enabling any controller also gives cgroups that of perf.
 	echo +cpu >/sys/fs/cgroup/cgroup.subtree_control 2>/dev/null || :
-	ln -sfn /proc/self/fd /dev/fd
-	ln -sfn fd/0 /dev/stdin
-	ln -sfn fd/1 /dev/stdout
-	ln -sfn fd/2 /dev/stderr
-	mkdir -p /run/lock /run/home
+	busybox ln -sfn /proc/self/fd /dev/fd
+	busybox ln -sfn fd/0 /dev/stdin
+	busybox ln -sfn fd/1 /dev/stdout
+	busybox ln -sfn fd/2 /dev/stderr
+	busybox mkdir -p /run/lock /run/home
 	[[ -f /run/lab/request ]] || fail "no lab share"
 }
 
@@ -52,10 +54,10 @@ mount_share() {
 
 mount_modules() {
 	local release
-	release=$(uname -r)
+	release=$(</proc/sys/kernel/osrelease)
 	[[ -d $modules/lib/modules/$release ]] || return 0
-	mkdir -p "/lib/modules/$release"
-	mount --bind "$modules/lib/modules/$release" "/lib/modules/$release"
+	busybox mkdir -p "/lib/modules/$release"
+	busybox mount --bind "$modules/lib/modules/$release" "/lib/modules/$release"
 }
 
 set_sysctl() {
@@ -88,7 +90,7 @@ wait_for_clock() {
 port() {
 	local name
 	for name in /sys/class/virtio-ports/*/name; do
-		[[ $(<"$name") != "$1" ]] || { printf '/dev/%s' "$(basename "${name%/name}")" && return; }
+		[[ $(<"$name") != "$1" ]] || { name=${name%/name} && echo "/dev/${name##*/}" && return; }
 	done
 	fail "no port $1"
 }
@@ -130,9 +132,9 @@ end_output() {
 # /dev/stdout again.
 run_command() {
 	local out err status
-	mkfifo /run/out /run/err
-	cat /run/out >"$(port flight.out)" & out=$!
-	cat /run/err >"$(port flight.err)" & err=$!
+	busybox mkfifo /run/out /run/err
+	busybox cat /run/out >"$(port flight.out)" & out=$!
+	busybox cat /run/err >"$(port flight.err)" & err=$!
 	(cd -- "$dir" && exec setsid -w env -i "${environment[@]}" "${command[@]}") \
 		>/run/out 2>/run/err </dev/null {control}>&-
 	status=$?
@@ -154,7 +156,7 @@ mount_share
 mount_modules
 set_sysctls
 wait_for_clock
-ip link set lo up 2>/dev/null
+busybox ip link set lo up 2>/dev/null
 exec {control}>"$(port flight.control)"
 echo ready >&"$control"
 beat >&"$control" &
