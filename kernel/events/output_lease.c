@@ -47,7 +47,7 @@
 
 /* A smaller one isn't worth its padding. A larger one is hardly cheaper. */
 #define LEASE_MIN	512
-#define LEASE_MAX	8192
+#define LEASE_MAX	16384
 
 /*
  * Will a tick of this CPU close a lease? A CPU that is idle, or runs a task without the

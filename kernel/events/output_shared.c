@@ -143,22 +143,23 @@
 
 /*
  * The smaller a block, the sooner it is published under constant overlap, and the
- * less of the buffer is idle because of I3. The larger a block, the fewer records touch
- * two of them, and the fewer counters there are: one for each eight pages in buffers of
- * 2 MB to 32 MB. In larger buffers the blocks grow, not their number: an NMI may have
- * to scan all of them if the writer that it interrupted has delayed their publication.
+ * less of the buffer is idle because of I3. The larger a block, the longer its leases, the
+ * fewer records touch two blocks, and the fewer counters there are: one for each eight pages
+ * in buffers of 1 MB to 32 MB. In larger buffers the blocks grow, not their number: an NMI may
+ * have to scan all of them if the writer that it interrupted has delayed their publication.
  *
  * In overwrite mode writers that are held up cost a block each, and a gap covers up to 64 kB
  * of them. So the blocks are half as large, and their number grows up to 256 MB, and with
  * it what an NMI may have to scan.
  */
-#define SHARED_BLOCKS_LOG2		6
-#define SHARED_BLOCKS_MAX_LOG2		10
 #define SHARED_BLOCK_MIN_LOG2		9
 #define SHARED_BLOCK_MAX_LOG2		15
-
-#define OVERWRITE_BLOCKS_MAX_LOG2	14
 #define OVERWRITE_BLOCK_MAX_LOG2	14
+
+#define SHARED_BLOCKS_LOG2		5
+#define SHARED_BLOCKS_MAX_LOG2		10
+#define OVERWRITE_BLOCKS_LOG2		6
+#define OVERWRITE_BLOCKS_MAX_LOG2	14
 
 /*
  * Reserve
@@ -753,22 +754,27 @@ void perf_output_free_shared(struct perf_buffer *rb)
 	queue_work(system_unbound_wq, &rb->shared->free_work);
 }
 
+/* The size of a block, in a buffer of @size_log2; as logarithms */
+static unsigned int shared_block_log2(int size_log2, bool overwrite)
+{
+	int blocks = SHARED_BLOCKS_LOG2, blocks_max = SHARED_BLOCKS_MAX_LOG2;
+	int block_max = SHARED_BLOCK_MAX_LOG2;
+
+	if (overwrite) {
+		blocks = OVERWRITE_BLOCKS_LOG2;
+		blocks_max = OVERWRITE_BLOCKS_MAX_LOG2;
+		block_max = OVERWRITE_BLOCK_MAX_LOG2;
+	}
+	return max(clamp(size_log2 - blocks, SHARED_BLOCK_MIN_LOG2, block_max),
+		   size_log2 - blocks_max);
+}
+
 static struct perf_output_shared *shared_alloc(struct perf_buffer *rb, bool backward)
 {
 	unsigned long size = perf_data_size(rb);
-	unsigned int size_log2 = size ? ilog2(size) : 0;
-	unsigned int block_max_log2 = rb->overwrite ? OVERWRITE_BLOCK_MAX_LOG2 :
-						      SHARED_BLOCK_MAX_LOG2;
-	unsigned int blocks_max_log2 = rb->overwrite ? OVERWRITE_BLOCKS_MAX_LOG2 :
-						       SHARED_BLOCKS_MAX_LOG2;
-	unsigned int block_log2 = clamp_t(int, (int)size_log2 - SHARED_BLOCKS_LOG2,
-					  SHARED_BLOCK_MIN_LOG2, block_max_log2);
+	unsigned int block_log2 = shared_block_log2(size ? ilog2(size) : 0, rb->overwrite);
+	size_t nr_blocks = size >> block_log2;
 	struct perf_output_shared *sh;
-	size_t nr_blocks;
-
-	if (size_log2 > block_log2 + blocks_max_log2)
-		block_log2 = size_log2 - blocks_max_log2;
-	nr_blocks = size >> block_log2;
 
 	/* The buffer is locked memory, which has a limit. This isn't, so a cgroup pays for it. */
 	sh = kzalloc(struct_size(sh, blocks, nr_blocks), GFP_KERNEL_ACCOUNT);

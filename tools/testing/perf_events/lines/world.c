@@ -18,7 +18,7 @@
 
 /* A shared buffer has blocks of 32 kB, and leases of up to 8 kB. */
 #define PER_CPU		(64 << 10)	/* bytes of buffer */
-#define SHARED_MIN	(2 << 20)
+#define SHARED_MIN	(512 << 10)
 #define LEASE		(8 << 10)
 #define TICK		(64 << 10)	/* bytes that a CPU writes from tick to tick */
 #define COUNTED		(1024 << 10)	/* bytes of all CPUs that are counted, */

@@ -697,8 +697,8 @@ void call_tests(void)
 	test_as_private();
 	for (int i = 0; i < 2; i++) {
 		test_overlap(1, i, 512);
-		test_overlap(PAGES, i, SIZE / 64);
-		test_overlap(256, i, 256 * PAGE_SIZE / 64);
+		test_overlap(PAGES, i, SIZE / (i ? 64 : 32));
+		test_overlap(256, i, 256 * PAGE_SIZE / (i ? 64 : 32));
 		test_overlap(1024, i, i ? 16384 : 32768);
 		test_overlap(16384, i, i ? 16384 : 65536);
 	}

@@ -412,7 +412,7 @@ static void write_beyond(void)
 	struct perf_output_shared *sh = buffer->shared;
 	struct shared_lease *lease = this_cpu_ptr(sh->leases);
 
-	for (int i = 0; i < 200 && !beyond; i++) {
+	for (int i = 0; i < 400 && !beyond; i++) {
 		write_record();
 		beyond = has_lease() && lease->start >= sh->barred.counter;
 	}
@@ -474,7 +474,7 @@ static void write_hidden(unsigned long bytes)
  */
 static void test_hidden(void)
 {
-	unsigned long limit = SIZE / 4 + SIZE / 64, first;
+	unsigned long limit = SIZE / 4 + SIZE / 32, first;
 	bool ok;
 
 	begin(false);
@@ -698,7 +698,7 @@ static void test_end_of_block(void)
 	bool ok = true;
 
 	begin(false);
-	for (int i = 0; i < 20000 && blocks < 50; i++) {
+	for (int i = 0; i < 30000 && blocks < 50; i++) {
 		struct shared_lease *lease = this_cpu_ptr(buffer->shared->leases);
 
 		write_record();

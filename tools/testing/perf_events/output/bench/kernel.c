@@ -36,7 +36,8 @@ static __thread struct irq_work *lazy_work;
 static __thread timer_t timer;
 static __thread bool ticking;
 
-static pthread_t cpus[POSSIBLE_CPUS];
+unsigned int possible_cpus = 1;
+static pthread_t cpus[CPUS_MAX];
 
 /* A call on another CPU, which answers by a store, as the kernel's does */
 static struct {
@@ -109,7 +110,7 @@ void on_each_cpu_cond(bool (*condition)(int cpu, void *info), void (*function)(v
 		      void *info, bool wait)
 {
 	(void)wait;
-	for (int cpu = 0; cpu < POSSIBLE_CPUS; cpu++) {
+	for (int cpu = 0; cpu < possible_cpus; cpu++) {
 		if (!condition(cpu, info))
 			continue;
 		call.function = function;
@@ -150,6 +151,13 @@ static void start_ticks(void)
 	if (timer_create(CLOCK_MONOTONIC, &event, &timer) ||
 	    timer_settime(timer, 0, &period, NULL))
 		abort();
+}
+
+void cpus_possible(unsigned int writers)
+{
+	long here = sysconf(_SC_NPROCESSORS_CONF);
+
+	possible_cpus = min_t(long, max_t(long, writers, here), CPUS_MAX);
 }
 
 void cpu_enter(unsigned int number, bool ticks)

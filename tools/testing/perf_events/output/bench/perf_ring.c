@@ -9,7 +9,7 @@
 #include <linux/perf_event.h>
 
 #include "internal.h"
-#include "ring.h"
+#include "bench.h"
 
 struct perf_ring {
 	unsigned int		buffers;
@@ -148,6 +148,7 @@ static void *create_shared(unsigned int writers, size_t bytes, unsigned int size
 	struct perf_ring *ring = create(writers, 1, bytes);
 
 	(void)size;
+	cpus_possible(writers);
 	if (perf_output_share(ring->buffer[0], false))
 		abort();
 	return ring;

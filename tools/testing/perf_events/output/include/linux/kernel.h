@@ -30,8 +30,8 @@ extern bool preempt_rt __weak;
 #define max(a, b)		({ __auto_type a_ = (a); __auto_type b_ = (b); __max(a_, b_); })
 #define max_t(type, a, b)	({ type a_ = (a); type b_ = (b); __max(a_, b_); })
 #define min_t(type, a, b)	({ type a_ = (a); type b_ = (b); __min(a_, b_); })
-#define clamp_t(type, v, lo, hi)						\
-	({ type v_ = (v); type lo_ = (lo); type hi_ = (hi);			\
+#define clamp(v, lo, hi)							\
+	({ __auto_type v_ = (v); __auto_type lo_ = (lo); __auto_type hi_ = (hi);	\
 	   __min(__max(v_, lo_), hi_); })
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof(*(array)))
 #define rounddown(x, to)	((x) - (x) % (to))

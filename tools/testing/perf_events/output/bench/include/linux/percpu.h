@@ -6,14 +6,15 @@
 #include <linux/slab.h>
 
 #define __percpu
-#define POSSIBLE_CPUS		8
+#define CPUS_MAX		8
 #define PERCPU_UNIT		PAGE_SIZE
 
+extern unsigned int possible_cpus;
 extern __thread unsigned long this_cpu_off __attribute__((tls_model("local-exec")));
 
-#define num_possible_cpus()	POSSIBLE_CPUS
-#define for_each_possible_cpu(cpu) for ((cpu) = 0; (cpu) < POSSIBLE_CPUS; (cpu)++)
-#define alloc_percpu_gfp(type, flags)	((type *)kzalloc(POSSIBLE_CPUS * PERCPU_UNIT, flags))
+#define num_possible_cpus()	possible_cpus
+#define for_each_possible_cpu(cpu) for ((cpu) = 0; (cpu) < possible_cpus; (cpu)++)
+#define alloc_percpu_gfp(type, flags)	((type *)kzalloc(possible_cpus * PERCPU_UNIT, flags))
 #define free_percpu(p)		kfree(p)
 #define percpu_at(p, offset)	((__typeof__(p))((char *)(p) + (offset)))
 #define per_cpu_ptr(p, cpu)	percpu_at(p, (cpu) * PERCPU_UNIT)
