@@ -16,7 +16,7 @@
 #include "machine.h"
 #include "world.h"
 
-/* A shared buffer has blocks of 32 kB, and leases of up to 8 kB. */
+/* From 8 CPUs on, leases have up to 8 kB; all of them take an eighth of the buffer. */
 #define PER_CPU		(64 << 10)	/* bytes of buffer */
 #define SHARED_MIN	(512 << 10)
 #define LEASE		(8 << 10)

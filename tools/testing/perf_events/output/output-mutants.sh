@@ -14,7 +14,7 @@ sources=(output_shared.c output_lease.c output_overwrite.c output_shared.h)
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
 step=${1:-1}
-known=0
+faults=0
 count=0
 failed=0
 
@@ -56,8 +56,8 @@ try() # description sed-script
 {
 	local verdict="not ok" by="no test" status
 
-	known=$((known + 1))
-	[ $((known % step)) = 0 ] || return
+	faults=$((faults + 1))
+	[ $((faults % step)) = 0 ] || return
 	count=$((count + 1))
 	if ! make_mutant "$2"; then
 		echo "# the fault could not be made: $2"
@@ -72,6 +72,10 @@ try() # description sed-script
 	[ "$verdict" = ok ] || failed=$((failed + 1))
 	echo "$verdict $count - $1: found by $by"
 }
+
+case $step in
+*[!0-9]* | 0*) echo "usage: output-mutants.sh [STEP]" >&2; exit 1 ;;
+esac
 
 echo "TAP version 13"
 try "publishes complete blocks without regard to records" \

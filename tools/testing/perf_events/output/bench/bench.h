@@ -39,13 +39,13 @@ uint64_t nanoseconds(int clock);
 /*
  * This thread is a CPU from now on, if @ticks with a tick every 4 ms. What is written
  * between these is written by that CPU; another thread may then write as the same.
- *
- * The machine has as many CPUs as @writers, at least those that it has, up to WRITERS_MAX.
  */
 void cpus_init(void);
-void cpus_possible(unsigned int writers);
 void cpu_enter(unsigned int number, bool ticks);
 void cpu_leave(void);
+
+/* From now on as many CPUs are possible as there are writers, or as this machine has if more. */
+void cpus_possible(unsigned int writers);
 
 void record_fill(void *record, unsigned int size);
 
