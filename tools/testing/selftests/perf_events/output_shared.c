@@ -17,6 +17,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/sysinfo.h>
 
 #include "../kselftest_harness.h"
 #include "output_tree.h"
@@ -547,6 +548,52 @@ TEST_F(shared, memory_limit)
 	}
 	EXPECT_EQ(0, end_writer(pid));
 	write_file(paranoid, was);
+}
+
+static unsigned long long free_bytes(void)
+{
+	struct sysinfo info;
+
+	return sysinfo(&info) ? 0 : (unsigned long long)info.freeram * info.mem_unit;
+}
+
+#define NR_MAPPED	100
+#define PAGES_MAPPED	256
+
+/* Map, pause and unmap buffers, and return whether at least half of their memory stays in use. */
+static bool mapped_memory_stays(struct __test_metadata *_metadata, struct output_tree *tree)
+{
+	unsigned long long half = NR_MAPPED / 2 * PAGES_MAPPED * sysconf(_SC_PAGESIZE);
+	unsigned long long before = free_bytes();
+	__u64 deadline;
+
+	for (int i = 0; i < NR_MAPPED; i++) {
+		EXPECT_EQ(0, output_map(&tree->out, tree->fd, PAGES_MAPPED, PROT_READ));
+		EXPECT_EQ(0, ioctl(tree->fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1));
+		output_unmap(&tree->out);
+	}
+	/* The kernel frees them after an RCU grace period. */
+	for (deadline = clock_ns() + 10000000000ULL; clock_ns() < deadline; usleep(10000)) {
+		if (free_bytes() + half > before)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The pages of a buffer whose output was paused are free after it is unmapped. Other programs
+ * may take as much memory meanwhile, but not each time.
+ */
+TEST_F_TIMEOUT(shared, memory_is_freed, 60)
+{
+	int tries = 3;
+
+	self->tree.attr.write_backward = 1;
+	ASSERT_EQ(0, tree_open(&self->tree, PAGES, PROT_READ));
+	output_unmap(&self->tree.out);
+	while (tries && mapped_memory_stays(_metadata, &self->tree))
+		tries--;
+	EXPECT_LT(0, tries);
 }
 
 TEST_HARNESS_MAIN
