@@ -167,10 +167,10 @@ perf_test_to_tap() {
 }
 
 # build_commit - the kernel of any commit of the series. The test PMUs and the model come
-# some commits before the fragment that turns them on.
+# some commits before the fragment that turns them on, and what the model depends on.
 build_commit() {
 	sed -nE -e 's/^config (TEST_PERF_(AUX|NMI|MSR))$/CONFIG_\1=m/p' \
-		-e 's/^config (PERF_EVENTS_INTEL_TRACE_MODEL)$/CONFIG_\1=y/p' \
+		-e 's/^config (PERF_EVENTS_INTEL_TRACE_MODEL)$/CONFIG_SUSPEND=y\nCONFIG_\1=y/p' \
 		"$linux/lib/Kconfig.debug" "$linux/arch/x86/events/Kconfig" >"$build/options.config"
 	BUILD=$build LINUX=$linux "$lab_dir/build-kernel" --fragment "$build/options.config"
 }
